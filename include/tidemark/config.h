@@ -1,0 +1,112 @@
+/*
+ * config - the settings, parsed.
+ *
+ * struct tide_config is flat (no pointers), so that the collector can publish
+ * it as an immutable file and a worker can take it over with one read().
+ * What each setting is called, means, may be and defaults to stands in ONE
+ * table, params.h; parsing, range checks, `tidemark config`, the sample file
+ * and the manual all come from it.
+ *
+ * Durations are milliseconds, sizes are bytes.
+ */
+#ifndef TIDEMARK_CONFIG_H
+#define TIDEMARK_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tidemark/err.h"
+
+#define TIDE_PROFILES_MAX 8
+#define TIDE_NAME_MAX 32
+#define TIDE_PATH_MAX 256
+#define TIDE_WORDS_MAX 256
+#define TIDE_CONF_PATH "/etc/tidemark/tidemark.conf"
+
+enum tide_on_error {
+	TIDE_ON_ERROR_ACCEPT,
+	TIDE_ON_ERROR_TEMPFAIL,
+	TIDE_ON_ERROR_REJECT
+};
+
+enum tide_log_level {
+	TIDE_LOG_ERROR,
+	TIDE_LOG_WARNING,
+	TIDE_LOG_INFO,
+	TIDE_LOG_DEBUG
+};
+
+/* One [profile NAME]: a milter socket and how its mail is treated. */
+struct tide_profile {
+	char name[TIDE_NAME_MAX];
+	char socket[TIDE_PATH_MAX];	/* local:PATH or inet:PORT@ADDRESS */
+	uint32_t socket_mode;		/* octal, of a local: socket */
+	char socket_group[TIDE_NAME_MAX]; /* "" leaves the daemon's own */
+	char daemons[TIDE_WORDS_MAX];	/* {daemon_name}s, one space between */
+	uint32_t on_error;		/* enum tide_on_error */
+};
+
+struct tide_config {
+	char user[TIDE_NAME_MAX];	/* drop to it when started as root */
+	char runtime_dir[TIDE_PATH_MAX];
+	char state_dir[TIDE_PATH_MAX];
+	char live_file[TIDE_PATH_MAX];	/* "" is runtime_dir/live.mdb */
+	char log[TIDE_PATH_MAX];	/* syslog, stderr or a file */
+	uint32_t log_level;		/* enum tide_log_level */
+
+	char admins[TIDE_WORDS_MAX];	/* users and @groups that may change */
+	uint32_t control_mode;		/* octal */
+	char control_group[TIDE_NAME_MAX];
+
+	uint32_t max_workers;
+	uint64_t worker_stuck;		/* killed after so long in one call */
+	uint64_t worker_idle;		/* killed after so long without one */
+	uint64_t shutdown_grace;
+	uint64_t pulse_stale;
+	uint64_t checkpoint_every;
+
+	uint64_t window_span;
+	uint64_t window_senders;	/* elements a window is sized for */
+	uint64_t window_recipients;
+	double window_error;		/* false positives when full */
+	uint64_t retain_for;
+	uint64_t retain_size;
+	uint64_t archive_map;		/* LMDB map of the archive */
+
+	uint32_t profiles;
+	struct tide_profile profile[TIDE_PROFILES_MAX];
+};
+
+/* What is wrong with a configuration: "FILE:LINE: sentence\n", all of them. */
+struct tide_complaints {
+	char *text;		/* NULL while there is none */
+	size_t length;
+	unsigned count;
+};
+
+void tide_complaints_free(struct tide_complaints *);
+
+/*
+ * The built-in settings: every default, profiles "external" and "internal".
+ * With root != NULL all paths lie below it (root/run, root/state, root/log):
+ * the embedded default that `make run` shows.
+ */
+void tide_config_defaults(struct tide_config *, const char *root);
+
+/*
+ * Read the file and what it includes.  0, or -1 with every complaint there
+ * is; *config is then undefined.
+ */
+int tide_config_load(
+    struct tide_config *, const char *path, struct tide_complaints *);
+
+/* The path of the live map: live_file, or runtime_dir/live.mdb. */
+const char *tide_config_live(const struct tide_config *, char *, size_t);
+
+/* The index of the profile so named, or -1. */
+int tide_config_profile(const struct tide_config *, const char *name);
+
+/* True if word is one of the space-separated words. */
+bool tide_config_has_word(const char *words, const char *word);
+
+#endif
