@@ -1,0 +1,454 @@
+/*
+ * checkpoint - write the map's state, load it back.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tidemark/checkpoint.h"
+
+/* The regions that are kept, and where their manifest entry stands. */
+static const unsigned kept[] = { TIDE_REGION_COUNTERS, TIDE_REGION_WINDOW0,
+	TIDE_REGION_WINDOW1 };
+#define KEPT (sizeof kept / sizeof *kept)
+
+struct manifest {
+	uint64_t magic;
+	uint32_t layout;
+	uint32_t side;
+	uint64_t sequence;
+	uint64_t taken_ms;
+	uint64_t bypass_until_ms;
+	struct tide_bloom_shape shape[TIDE_FILTERS];
+	uint64_t length[KEPT];
+	uint64_t digest[KEPT]; /* of the chunks' checks, in order */
+	uint64_t check;
+};
+
+struct chunk_key {
+	uint8_t side, region;
+	uint8_t chunk[8];
+};
+_Static_assert(sizeof(struct chunk_key) == 10, "keys have no padding");
+
+static struct chunk_key
+chunk_key(unsigned side, unsigned region, uint64_t chunk)
+{
+	struct chunk_key k = { .side = (uint8_t)side,
+		.region = (uint8_t)region };
+
+	tide_key_number(k.chunk, chunk);
+	return k;
+}
+
+static struct tide_bytes
+manifest_key(unsigned side)
+{
+	static const char *const names[] = { "checkpoint0", "checkpoint1" };
+
+	return tide_bytes(names[side], 11);
+}
+
+static uint64_t
+manifest_check(const struct manifest *m)
+{
+	return tide_hash_check(m, offsetof(struct manifest, check));
+}
+
+static size_t
+piece(uint64_t length, uint64_t chunk)
+{
+	uint64_t left = length - chunk * TIDE_CHUNK;
+
+	return left < TIDE_CHUNK ? (size_t)left : TIDE_CHUNK;
+}
+
+/* ---- reading ----------------------------------------------------------- */
+
+/* 1 a valid manifest, 0 none. */
+static int
+read_manifest(struct tide_txn *txn, unsigned side, struct manifest *m)
+{
+	struct tide_bytes value;
+	struct tide_err err;
+
+	if (tide_txn_get(
+		txn, TIDE_TABLE_META, manifest_key(side), &value, &err) != 1 ||
+	    value.size != sizeof *m)
+		return 0;
+	memcpy(m, value.data, sizeof *m);
+	return m->magic == TIDE_MAP_MAGIC && m->check == manifest_check(m);
+}
+
+/* The side of the newest valid manifest, or -1. */
+static int
+newest_side(struct tide_txn *txn, struct manifest *newest)
+{
+	struct manifest m;
+	int side = -1;
+	unsigned i;
+
+	newest->sequence = 0;
+	for (i = 0; i < 2; i++) {
+		if (read_manifest(txn, i, &m) &&
+		    m.sequence > newest->sequence) {
+			*newest = m;
+			side = (int)i;
+		}
+	}
+	return side;
+}
+
+/* ---- writing ----------------------------------------------------------- */
+
+static uint64_t
+copy_piece(uint64_t *to, const void *from, size_t size)
+{
+	const _Atomic uint64_t *words = from;
+	size_t i;
+
+	for (i = 0; i < size / 8; i++)
+		to[i] = atomic_load_explicit(&words[i], memory_order_relaxed);
+	return tide_hash_check(to, size);
+}
+
+static bool
+is_unchanged(struct tide_txn *txn, const struct chunk_key *key, uint64_t check,
+    size_t size)
+{
+	struct tide_bytes value;
+	struct tide_err err;
+	uint64_t old;
+
+	if (tide_txn_get(txn, TIDE_TABLE_CHECKPOINT,
+		tide_bytes(key, sizeof *key), &value, &err) != 1 ||
+	    value.size != sizeof old + size)
+		return false;
+	memcpy(&old, value.data, sizeof old);
+	return old == check;
+}
+
+static int
+write_piece(struct tide_archive *a, const struct chunk_key *key, uint64_t *room,
+    size_t size, struct tide_err *err)
+{
+	struct tide_txn *txn = tide_txn_begin(a->store, true, err);
+
+	if (txn == NULL)
+		return -1;
+	if (is_unchanged(txn, key, room[0], size)) {
+		tide_txn_abort(txn);
+		return 0;
+	}
+	if (tide_txn_put(txn, TIDE_TABLE_CHECKPOINT,
+		tide_bytes(key, sizeof *key),
+		tide_bytes(room, sizeof room[0] + size), err) < 0) {
+		tide_txn_abort(txn);
+		return -1;
+	}
+	return tide_txn_commit(txn, err);
+}
+
+static int
+write_region(struct tide_archive *a, const struct tide_map *map,
+    struct manifest *m, unsigned i, uint64_t *room, struct tide_err *err)
+{
+	const char *from = map->base[kept[i]];
+	struct chunk_key key;
+	uint64_t chunk;
+	size_t size;
+
+	m->length[i] = map->length[kept[i]];
+	m->digest[i] = 0;
+	for (chunk = 0; chunk * TIDE_CHUNK < m->length[i]; chunk++) {
+		size = piece(m->length[i], chunk);
+		key = chunk_key(m->side, i, chunk);
+		room[0] = copy_piece(room + 1, from + chunk * TIDE_CHUNK, size);
+		m->digest[i] = m->digest[i] * 31 + room[0];
+		if (write_piece(a, &key, room, size, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* The manifest goes first (the side is invalid from then on) or comes last. */
+static int
+put_manifest(struct tide_archive *a, const struct manifest *m, bool valid,
+    struct tide_err *err)
+{
+	struct tide_txn *txn = tide_txn_begin(a->store, true, err);
+	int rc;
+
+	if (txn == NULL)
+		return -1;
+	if (valid)
+		rc = tide_txn_put(txn, TIDE_TABLE_META, manifest_key(m->side),
+		    tide_bytes(m, sizeof *m), err);
+	else
+		rc = tide_txn_del(
+		    txn, TIDE_TABLE_META, manifest_key(m->side), err);
+	if (rc < 0) {
+		tide_txn_abort(txn);
+		return -1;
+	}
+	return tide_txn_commit(txn, err);
+}
+
+static int
+plan(struct tide_archive *a, const struct tide_map *map, uint64_t now_ms,
+    struct manifest *m, struct tide_err *err)
+{
+	struct tide_txn *txn = tide_txn_begin(a->store, false, err);
+	struct manifest last;
+	int side;
+
+	if (txn == NULL)
+		return -1;
+	side = newest_side(txn, &last);
+	tide_txn_abort(txn);
+	memset(m, 0, sizeof *m);
+	m->magic = TIDE_MAP_MAGIC;
+	m->layout = tide_map_layout();
+	m->side = side == 0 ? 1 : 0;
+	m->sequence = last.sequence + 1;
+	m->taken_ms = now_ms;
+	m->bypass_until_ms = atomic_load_explicit(
+	    &map->control->bypass_until_ms, memory_order_relaxed);
+	m->shape[0] = map->control->head.senders;
+	m->shape[1] = map->control->head.recipients;
+	return put_manifest(a, m, false, err);
+}
+
+int
+tide_checkpoint_write(struct tide_archive *a, const struct tide_map *map,
+    uint64_t now_ms, struct tide_err *err)
+{
+	uint64_t *room = malloc(sizeof *room + TIDE_CHUNK);
+	struct manifest m;
+	unsigned i;
+	int rc;
+
+	if (room == NULL)
+		return tide_err_errno(err, "making a checkpoint");
+	rc = plan(a, map, now_ms, &m, err);
+	for (i = 0; rc == 0 && i < KEPT; i++)
+		rc = write_region(a, map, &m, i, room, err);
+	free(room);
+	m.check = manifest_check(&m);
+	return rc == 0 ? put_manifest(a, &m, true, err) : rc;
+}
+
+/* ---- loading ----------------------------------------------------------- */
+
+/* A region's bytes, whole and checked, or NULL. */
+static char *
+load_region(struct tide_txn *txn, const struct manifest *m, unsigned i)
+{
+	char *bytes = malloc((size_t)m->length[i]);
+	struct tide_bytes value;
+	struct chunk_key key;
+	uint64_t chunk, check, digest = 0;
+	struct tide_err err;
+	size_t size;
+
+	for (chunk = 0; bytes != NULL && chunk * TIDE_CHUNK < m->length[i];
+	     chunk++) {
+		size = piece(m->length[i], chunk);
+		key = chunk_key(m->side, i, chunk);
+		if (tide_txn_get(txn, TIDE_TABLE_CHECKPOINT,
+			tide_bytes(&key, sizeof key), &value, &err) != 1 ||
+		    value.size != sizeof check + size)
+			break;
+		memcpy(&check, value.data, sizeof check);
+		memcpy(bytes + chunk * TIDE_CHUNK,
+		    (const char *)value.data + sizeof check, size);
+		if (check != tide_hash_check(bytes + chunk * TIDE_CHUNK, size))
+			break;
+		digest = digest * 31 + check;
+	}
+	if (bytes != NULL && digest == m->digest[i] &&
+	    chunk * TIDE_CHUNK >= m->length[i])
+		return bytes;
+	free(bytes);
+	return NULL;
+}
+
+static bool
+holds_window(const struct tide_window *w)
+{
+	uint32_t s = atomic_load(&w->state);
+
+	return (s == TIDE_WINDOW_OPEN || s == TIDE_WINDOW_SEALING) &&
+	    atomic_load(&w->number) != 0;
+}
+
+static void
+describe(struct tide_window_record *r, const struct tide_window *w,
+    const struct manifest *m)
+{
+	uint64_t closed = atomic_load(&w->closed_ms);
+
+	memset(r, 0, sizeof *r);
+	r->flags = TIDE_WINDOW_WAS_RESTORED;
+	r->number = atomic_load(&w->number);
+	r->from_ms = atomic_load(&w->opened_ms);
+	r->until_ms = closed != 0 ? closed : m->taken_ms;
+	if (r->until_ms < r->from_ms)
+		r->until_ms = r->from_ms;
+	r->messages = atomic_load(&w->messages);
+	r->elements[0] = atomic_load(&w->senders);
+	r->elements[1] = atomic_load(&w->recipients);
+	r->shape[0] = m->shape[0];
+	r->shape[1] = m->shape[1];
+}
+
+static size_t
+whole_pages(size_t n)
+{
+	return (n + TIDE_PAGE - 1) / TIDE_PAGE * TIDE_PAGE;
+}
+
+static int
+take_words(struct tide_checkpoint *c, const char *bytes,
+    const struct manifest *m, struct tide_err *err)
+{
+	size_t at = TIDE_PAGE, size;
+	unsigned i;
+
+	for (i = 0; i < TIDE_FILTERS; i++) {
+		size = tide_bloom_bytes(&m->shape[i]);
+		c->words[c->windows][i] = malloc(size);
+		if (c->words[c->windows][i] == NULL)
+			return tide_err_errno(err, "loading a checkpoint");
+		memcpy(c->words[c->windows][i], bytes + at, size);
+		at += whole_pages(size);
+	}
+	return 0;
+}
+
+static bool
+manifest_fits(const struct manifest *m)
+{
+	uint64_t need = TIDE_PAGE;
+	unsigned i;
+
+	for (i = 0; i < TIDE_FILTERS; i++) {
+		if (!tide_bloom_sane(&m->shape[i]))
+			return false;
+		need += whole_pages(tide_bloom_bytes(&m->shape[i]));
+	}
+	return m->layout == tide_map_layout() &&
+	    m->length[0] >= sizeof(struct tide_counters) &&
+	    m->length[1] == need && m->length[2] == need;
+}
+
+static int
+load_window(struct tide_archive *a, struct tide_txn *txn,
+    const struct manifest *m, unsigned i, struct tide_checkpoint *c,
+    struct tide_err *err)
+{
+	char *bytes = load_region(txn, m, i);
+	const struct tide_window *w = (const void *)bytes;
+	int rc = 0;
+
+	if (bytes == NULL)
+		return tide_err_set(err, "%s: checkpoint %llu is damaged",
+		    a->path, (unsigned long long)m->sequence);
+	if (holds_window(w) &&
+	    tide_archive_has_window(a, atomic_load(&w->number), err) == 0) {
+		describe(&c->record[c->windows], w, m);
+		rc = take_words(c, bytes, m, err);
+		c->windows++;
+	}
+	free(bytes);
+	return rc;
+}
+
+static int
+load_side(struct tide_archive *a, struct tide_txn *txn,
+    const struct manifest *m, struct tide_checkpoint *c, struct tide_err *err)
+{
+	c->taken_ms = m->taken_ms;
+	c->bypass_until_ms = m->bypass_until_ms;
+	if (!manifest_fits(m))
+		return tide_err_set(err,
+		    "%s: checkpoint %llu is of another version", a->path,
+		    (unsigned long long)m->sequence);
+	c->counters = (struct tide_counters *)(void *)load_region(txn, m, 0);
+	if (c->counters == NULL)
+		return tide_err_set(err, "%s: checkpoint %llu is damaged",
+		    a->path, (unsigned long long)m->sequence);
+	if (load_window(a, txn, m, 1, c, err) < 0 ||
+	    load_window(a, txn, m, 2, c, err) < 0)
+		return -1;
+	return 1;
+}
+
+int
+tide_checkpoint_load(
+    struct tide_archive *a, struct tide_checkpoint *c, struct tide_err *err)
+{
+	struct tide_txn *txn = tide_txn_begin(a->store, false, err);
+	struct manifest m;
+	int side, rc = 0;
+
+	memset(c, 0, sizeof *c);
+	if (txn == NULL)
+		return -1;
+	side = newest_side(txn, &m);
+	if (side >= 0)
+		rc = load_side(a, txn, &m, c, err);
+	if (rc < 0) { /* the other side, then */
+		tide_checkpoint_free(c);
+		if (read_manifest(txn, side == 0, &m))
+			rc = load_side(a, txn, &m, c, err);
+	}
+	tide_txn_abort(txn);
+	if (rc < 0)
+		tide_checkpoint_free(c);
+	return rc;
+}
+
+void
+tide_checkpoint_free(struct tide_checkpoint *c)
+{
+	unsigned i, k;
+
+	free(c->counters);
+	for (i = 0; i < 2; i++)
+		for (k = 0; k < TIDE_FILTERS; k++)
+			free(c->words[i][k]);
+	memset(c, 0, sizeof *c);
+}
+
+static void
+restore_counters(struct tide_map *map, const struct tide_counters *from)
+{
+	unsigned row, i;
+
+	for (row = 0; row < 1 + TIDE_PROFILES_MAX; row++)
+		for (i = 0; i < TIDE_COUNTER_COUNT; i++)
+			atomic_store(&map->counters->value[row][i],
+			    atomic_load(&from->value[row][i]));
+}
+
+int
+tide_checkpoint_restore(struct tide_archive *a, struct tide_map *map,
+    uint64_t *taken_ms, struct tide_err *err)
+{
+	struct tide_checkpoint c;
+	int rc = tide_checkpoint_load(a, &c, err);
+	unsigned i;
+
+	if (rc <= 0)
+		return rc;
+	restore_counters(map, c.counters);
+	atomic_store(&map->control->bypass_until_ms, c.bypass_until_ms);
+	*taken_ms = c.taken_ms;
+	for (i = 0; rc > 0 && i < c.windows; i++)
+		if (tide_archive_put_window(a, &c.record[i], c.words[i], err) <
+		    0)
+			rc = -1;
+	tide_checkpoint_free(&c);
+	return rc;
+}

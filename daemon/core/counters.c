@@ -1,0 +1,25 @@
+/*
+ * counters - the table, and reading it.
+ */
+#include "tidemark/counters.h"
+
+const struct tide_counter_info tide_counter_info[TIDE_COUNTER_COUNT] = {
+#define X(id, name, scope, help) { #name, TIDE_SCOPE_##scope, help },
+	TIDE_COUNTERS(X)
+#undef X
+};
+
+uint64_t
+tide_counter_get(const struct tide_counters *c, int row, enum tide_counter id)
+{
+	uint64_t sum = 0;
+	unsigned i;
+
+	if (row >= 0)
+		return atomic_load_explicit(
+		    &c->value[row][id], memory_order_relaxed);
+	for (i = 0; i < 1 + TIDE_PROFILES_MAX; i++)
+		sum += atomic_load_explicit(
+		    &c->value[i][id], memory_order_relaxed);
+	return sum;
+}

@@ -1,0 +1,470 @@
+/*
+ * query - look into every window of the time asked for, and into the times
+ * between them.
+ *
+ * The map's windows are read first, the archive after them: a window that is
+ * sealed meanwhile is in the archive before its bits go, so whatever we miss
+ * in the map we find there.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tidemark/checkpoint.h"
+#include "tidemark/query.h"
+
+struct span {
+	uint64_t from_ms, until_ms;
+};
+
+struct asking {
+	const struct tide_question *q;
+	struct tide_answer *a;
+	struct tide_hash hash[TIDE_FILTERS];
+	bool wanted[TIDE_FILTERS];
+	struct span *span; /* what the windows cover */
+	size_t spans;
+	struct tide_txn *txn;
+	bool no_memory;
+};
+
+const char *
+tide_gap_reason(uint32_t kind)
+{
+	switch (kind) {
+	case 0:
+		return "nothing is stored of this time";
+	case TIDE_LAPSE_DOWN:
+		return "Tidemark was not accepting connections";
+	case TIDE_LAPSE_CRASH:
+		return "a worker died within its connection";
+	case TIDE_LAPSE_ERROR:
+		return "a worker could not remember and answered by on_error";
+	case TIDE_LAPSE_FULL:
+		return "max_workers was reached and connections had to wait";
+	case TIDE_LAPSE_DAMAGE:
+		return "a stored window is damaged";
+	default:
+		return "unknown";
+	}
+}
+
+/* ---- collecting -------------------------------------------------------- */
+
+/* One more element for a growing array; NULL (and a note) if there is no
+ * room. */
+static void *
+grow(struct asking *k, void *array, size_t *n, size_t size)
+{
+	char *bigger = array;
+
+	if ((*n & (*n - 1)) == 0) { /* 0, 1, 2, 4, 8 ... */
+		bigger = realloc(array, (*n == 0 ? 1 : *n * 2) * size);
+		if (bigger == NULL) {
+			k->no_memory = true;
+			return NULL;
+		}
+	}
+	(*n)++;
+	return bigger;
+}
+
+static void
+add_span(struct asking *k, uint64_t from_ms, uint64_t until_ms)
+{
+	struct span *s = grow(k, k->span, &k->spans, sizeof *s);
+
+	if (s == NULL)
+		return;
+	k->span = s;
+	s[k->spans - 1] = (struct span){ from_ms, until_ms };
+}
+
+static void
+add_gap(struct asking *k, uint64_t from_ms, uint64_t until_ms, uint32_t kind)
+{
+	struct tide_gap *g;
+
+	if (from_ms < k->a->since_ms)
+		from_ms = k->a->since_ms;
+	if (until_ms > k->a->until_ms)
+		until_ms = k->a->until_ms;
+	if (from_ms > until_ms || (kind == 0 && from_ms == until_ms))
+		return;
+	g = grow(k, k->a->gap, &k->a->gaps, sizeof *g);
+	if (g == NULL)
+		return;
+	k->a->gap = g;
+	g[k->a->gaps - 1] = (struct tide_gap){
+		.from_ms = from_ms, .until_ms = until_ms, .kind = kind
+	};
+}
+
+static void
+add_hit(struct asking *k, const struct tide_window_record *r, double error,
+    bool sealed)
+{
+	struct tide_hit *h = grow(k, k->a->hit, &k->a->hits, sizeof *h);
+
+	if (h == NULL)
+		return;
+	k->a->hit = h;
+	h[k->a->hits - 1] = (struct tide_hit){ .number = r->number,
+		.from_ms = r->from_ms,
+		.until_ms = r->until_ms,
+		.error = error,
+		.sealed = sealed };
+}
+
+static bool
+is_asked(const struct asking *k, const struct tide_window_record *r)
+{
+	return r->from_ms <= k->a->until_ms && r->until_ms >= k->a->since_ms;
+}
+
+static bool
+was_hit(const struct asking *k, uint64_t number)
+{
+	size_t i;
+
+	for (i = 0; i < k->a->hits; i++)
+		if (k->a->hit[i].number == number)
+			return true;
+	return false;
+}
+
+/* The chance that a window says yes to what it never saw. */
+static double
+chance(const struct asking *k, const struct tide_window_record *r)
+{
+	double right = 1;
+	unsigned i;
+
+	for (i = 0; i < TIDE_FILTERS; i++)
+		if (k->wanted[i])
+			right *= 1 - tide_bloom_error(&r->shape[i], r->ones[i]);
+	return 1 - right;
+}
+
+/* ---- windows in memory: of the map, or of a checkpoint ------------------ */
+
+static void
+look_into_words(struct asking *k, struct tide_window_record *r,
+    uint64_t *words[TIDE_FILTERS])
+{
+	bool found = true;
+	unsigned i;
+
+	for (i = 0; i < TIDE_FILTERS; i++) {
+		r->ones[i] = tide_bloom_ones(&r->shape[i], words[i]);
+		if (k->wanted[i])
+			found = found &&
+			    tide_bloom_has(&r->shape[i],
+				(const tide_bloom_word *)words[i], k->hash[i]);
+	}
+	k->a->windows++;
+	k->a->error = 1 - (1 - k->a->error) * (1 - chance(k, r));
+	if (found)
+		add_hit(k, r, chance(k, r), false);
+}
+
+/* Copy the window; false if it was sealed and cleared under our eyes. */
+static bool
+snapshot(const struct tide_map *map, const struct tide_window *w,
+    struct tide_window_record *r, uint64_t *words[TIDE_FILTERS])
+{
+	uint32_t state = atomic_load(&w->state);
+	unsigned i;
+
+	if (state != TIDE_WINDOW_OPEN && state != TIDE_WINDOW_SEALING)
+		return false;
+	memset(r, 0, sizeof *r);
+	r->number = atomic_load(&w->number);
+	r->from_ms = atomic_load(&w->opened_ms);
+	r->until_ms = atomic_load(&w->closed_ms);
+	for (i = 0; i < TIDE_FILTERS; i++) {
+		r->shape[i] = *tide_window_shape(map, i);
+		tide_bloom_copy(
+		    &r->shape[i], words[i], tide_window_words(map, w, i));
+	}
+	state = atomic_load(&w->state);
+	return (state == TIDE_WINDOW_OPEN || state == TIDE_WINDOW_SEALING) &&
+	    atomic_load(&w->number) == r->number;
+}
+
+static void
+look_into_map(struct asking *k, const struct tide_map *map)
+{
+	uint64_t *words[TIDE_FILTERS] = { NULL, NULL };
+	struct tide_window_record r;
+	unsigned i;
+
+	for (i = 0; i < TIDE_FILTERS; i++) {
+		words[i] = malloc(tide_bloom_bytes(tide_window_shape(map, i)));
+		if (words[i] == NULL)
+			k->no_memory = true;
+	}
+	for (i = 0; !k->no_memory && i < 2; i++) {
+		if (!snapshot(map, map->window[i], &r, words))
+			continue;
+		if (r.until_ms < r.from_ms) /* open: it covers up to now */
+			r.until_ms =
+			    k->q->now_ms > r.from_ms ? k->q->now_ms : r.from_ms;
+		add_span(k, r.from_ms, r.until_ms);
+		if (is_asked(k, &r))
+			look_into_words(k, &r, words);
+	}
+	for (i = 0; i < TIDE_FILTERS; i++)
+		free(words[i]);
+}
+
+static int
+look_into_checkpoint(
+    struct asking *k, struct tide_archive *archive, struct tide_err *err)
+{
+	struct tide_checkpoint c;
+	unsigned i;
+	int rc = tide_checkpoint_load(archive, &c, err);
+
+	if (rc <= 0)
+		return rc;
+	for (i = 0; i < c.windows; i++) {
+		add_span(k, c.record[i].from_ms, c.record[i].until_ms);
+		if (is_asked(k, &c.record[i]))
+			look_into_words(k, &c.record[i], c.words[i]);
+	}
+	tide_checkpoint_free(&c);
+	return 0;
+}
+
+/* ---- windows of the archive -------------------------------------------- */
+
+static int
+lookup(const struct asking *k, const struct tide_window_record *r)
+{
+	int answer = 1;
+	unsigned i;
+
+	for (i = 0; i < TIDE_FILTERS && answer == 1; i++)
+		if (k->wanted[i])
+			answer = tide_archive_lookup(k->txn, r, i, k->hash[i]);
+	return answer;
+}
+
+static int
+look_into_record(void *arg, struct tide_bytes key, struct tide_bytes value,
+    struct tide_err *err)
+{
+	struct asking *k = arg;
+	struct tide_window_record r;
+
+	(void)key;
+	(void)err;
+	if (tide_window_record_read(value, &r) == NULL)
+		return 0; /* then nothing covers its time: a gap */
+	if (!is_asked(k, &r)) {
+		add_span(k, r.from_ms, r.until_ms);
+		return 0;
+	}
+	k->a->windows++;
+	k->a->error = 1 - (1 - k->a->error) * (1 - chance(k, &r));
+	switch (lookup(k, &r)) {
+	case 1:
+		if (!was_hit(k, r.number))
+			add_hit(k, &r, chance(k, &r), true);
+		break;
+	case -1:
+		add_gap(k, r.from_ms, r.until_ms, TIDE_LAPSE_DAMAGE);
+		break;
+	default:
+		break;
+	}
+	add_span(k, r.from_ms, r.until_ms);
+	return 0;
+}
+
+static int
+note_lapse(void *arg, struct tide_bytes key, struct tide_bytes value,
+    struct tide_err *err)
+{
+	struct asking *k = arg;
+	struct tide_lapse lapse;
+
+	(void)key;
+	(void)err;
+	if (value.size != sizeof lapse)
+		return 0;
+	memcpy(&lapse, value.data, sizeof lapse);
+	if (lapse.until_ms >= k->a->since_ms && lapse.from_ms <= k->a->until_ms)
+		add_gap(k, lapse.from_ms, lapse.until_ms, lapse.kind);
+	return 0;
+}
+
+/* ---- what nothing covers ----------------------------------------------- */
+
+static int
+by_start(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+
+	return x->from_ms < y->from_ms ? -1 : x->from_ms > y->from_ms;
+}
+
+static void
+find_gaps(struct asking *k)
+{
+	uint64_t seen;
+	size_t i;
+
+	if (k->spans > 0)
+		qsort(k->span, k->spans, sizeof *k->span, by_start);
+	seen = k->a->since_ms;
+	for (i = 0; i < k->spans && seen < k->a->until_ms; i++) {
+		if (k->span[i].from_ms > seen)
+			add_gap(k, seen, k->span[i].from_ms, 0);
+		if (k->span[i].until_ms > seen)
+			seen = k->span[i].until_ms;
+	}
+	add_gap(k, seen, k->a->until_ms, 0);
+}
+
+static int
+by_time(const void *a, const void *b)
+{
+	const struct tide_gap *x = a, *y = b;
+
+	return x->from_ms < y->from_ms ? -1 : x->from_ms > y->from_ms;
+}
+
+static int
+hits_by_time(const void *a, const void *b)
+{
+	const struct tide_hit *x = a, *y = b;
+
+	return x->from_ms < y->from_ms ? -1 : x->from_ms > y->from_ms;
+}
+
+/* ---- the question ------------------------------------------------------ */
+
+static int
+oldest_window(void *arg, struct tide_bytes key, struct tide_bytes value,
+    struct tide_err *err)
+{
+	struct tide_window_record r;
+	uint64_t *since = arg;
+
+	(void)key;
+	(void)err;
+	if (tide_window_record_read(value, &r) != NULL && r.from_ms < *since)
+		*since = r.from_ms;
+	return 0;
+}
+
+/* As far back as anything is remembered. */
+static uint64_t
+beginning(struct asking *k, struct tide_err *err)
+{
+	uint64_t since = k->q->now_ms;
+	size_t i;
+
+	for (i = 0; i < k->spans; i++)
+		if (k->span[i].from_ms < since)
+			since = k->span[i].from_ms;
+	(void)tide_txn_walk(k->txn, TIDE_TABLE_WINDOWS, tide_bytes("", 0),
+	    oldest_window, &since, err);
+	return since;
+}
+
+static int
+prepare(struct asking *k, const struct tide_hash_key *key, struct tide_err *err)
+{
+	const char *address[TIDE_FILTERS] = { k->q->from, k->q->to };
+	unsigned i;
+
+	for (i = 0; i < TIDE_FILTERS; i++) {
+		k->wanted[i] = address[i] != NULL;
+		if (k->wanted[i] &&
+		    !tide_address_question(key, address[i], &k->hash[i]))
+			return tide_err_set(
+			    err, "«%s» is no address", address[i]);
+	}
+	if (!k->wanted[0] && !k->wanted[1])
+		return tide_err_set(err, "nothing is asked: give from or to");
+	k->a->since_ms = k->q->has_since ? k->q->since_ms : 0;
+	k->a->until_ms =
+	    k->q->until_ms < k->q->now_ms ? k->q->until_ms : k->q->now_ms;
+	if (k->a->since_ms > k->a->until_ms)
+		return tide_err_set(err,
+		    "the time asked for ends before it "
+		    "begins");
+	return 0;
+}
+
+static int
+ask_archive(
+    struct asking *k, struct tide_archive *archive, struct tide_err *err)
+{
+	int rc;
+
+	k->txn = tide_txn_begin(archive->store, false, err);
+	if (k->txn == NULL)
+		return -1;
+	if (!k->q->has_since)
+		k->a->since_ms = beginning(k, err);
+	if (k->a->since_ms > k->a->until_ms)
+		k->a->since_ms = k->a->until_ms;
+	rc = tide_txn_walk(k->txn, TIDE_TABLE_WINDOWS, tide_bytes("", 0),
+	    look_into_record, k, err);
+	if (rc == 0)
+		rc = tide_txn_walk(k->txn, TIDE_TABLE_LAPSES, tide_bytes("", 0),
+		    note_lapse, k, err);
+	tide_txn_abort(k->txn);
+	return rc;
+}
+
+int
+tide_query(struct tide_archive *archive, const struct tide_map *map,
+    const struct tide_question *q, struct tide_answer *a, struct tide_err *err)
+{
+	struct asking k = { .q = q, .a = a };
+	int rc;
+
+	memset(a, 0, sizeof *a);
+	rc = prepare(&k, &archive->key, err);
+	if (rc == 0 && map != NULL)
+		look_into_map(&k, map);
+	else if (rc == 0)
+		rc = look_into_checkpoint(&k, archive, err);
+	if (rc == 0)
+		rc = ask_archive(&k, archive, err);
+	if (rc == 0)
+		find_gaps(&k);
+	free(k.span);
+	if (rc == 0 && k.no_memory)
+		rc = tide_err_set(err, "no memory left for the answer");
+	if (rc < 0) {
+		tide_answer_free(a);
+		return -1;
+	}
+	if (a->gaps > 0)
+		qsort(a->gap, a->gaps, sizeof *a->gap, by_time);
+	if (a->hits > 0)
+		qsort(a->hit, a->hits, sizeof *a->hit, hits_by_time);
+	return 0;
+}
+
+void
+tide_answer_free(struct tide_answer *a)
+{
+	free(a->hit);
+	free(a->gap);
+	memset(a, 0, sizeof *a);
+}
+
+enum tide_verdict
+tide_answer_verdict(const struct tide_answer *a)
+{
+	if (a->hits > 0)
+		return TIDE_FOUND;
+	return a->gaps > 0 ? TIDE_NOT_COVERED : TIDE_ABSENT;
+}

@@ -1,0 +1,85 @@
+/*
+ * window - the worker's burst into the open window.
+ *
+ * PROTOCOL window: see epoch.h; `current` is control.current, the number of
+ * the open window, and number % 2 its region.  The burst (W3) sets bits and
+ * counts; the collector's side is in sealer.c.
+ */
+#include "tidemark/window.h"
+
+const struct tide_bloom_shape *
+tide_window_shape(const struct tide_map *map, enum tide_filter which)
+{
+	const struct tide_control_head *h = &map->control->head;
+
+	return which == TIDE_FILTER_SENDERS ? &h->senders : &h->recipients;
+}
+
+tide_bloom_word *
+tide_window_words(const struct tide_map *map, const struct tide_window *w,
+    enum tide_filter which)
+{
+	return which == TIDE_FILTER_SENDERS ? tide_window_senders(map, w)
+					    : tide_window_recipients(map, w);
+}
+
+static uint64_t
+add_all(struct tide_map *map, struct tide_window *w, enum tide_filter which,
+    const struct tide_hash *hash, size_t n)
+{
+	const struct tide_bloom_shape *shape = tide_window_shape(map, which);
+	tide_bloom_word *words = tide_window_words(map, w, which);
+	uint64_t fresh = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		fresh += tide_bloom_add(shape, words, hash[i]);
+	return fresh;
+}
+
+static void
+add(_Atomic uint64_t *to, uint64_t n)
+{
+	if (n > 0)
+		atomic_fetch_add_explicit(to, n, memory_order_relaxed);
+}
+
+static void
+burst(struct tide_map *map, struct tide_window *w, const struct tide_traces *t)
+{
+	uint64_t senders, recipients;
+
+	senders = add_all(map, w, TIDE_FILTER_SENDERS, t->sender, t->senders);
+	recipients = add_all(
+	    map, w, TIDE_FILTER_RECIPIENTS, t->recipient, t->recipients);
+	add(&w->messages, 1);
+	add(&w->senders, senders);
+	add(&w->recipients, recipients);
+	tide_count(map->counters, TIDE_COUNT_SENDERS_NEW, senders);
+	tide_count(map->counters, TIDE_COUNT_RECIPIENTS_NEW, recipients);
+}
+
+bool
+tide_window_remember(struct tide_map *map, struct tide_slot *mine,
+    const struct tide_traces *traces)
+{
+	uint64_t number;
+
+	tide_epoch_enter(&mine->epoch, &map->control->epoch); /* W1 */
+	number = tide_epoch_current(&map->control->current);  /* W2 */
+	if (number != TIDE_MAP_RETIRED)
+		burst(map, map->window[number % 2], traces); /* W3 */
+	tide_epoch_leave(&mine->epoch);			     /* W4 */
+	return number != TIDE_MAP_RETIRED;
+}
+
+bool
+tide_window_is_full(const struct tide_map *map, const struct tide_window *w)
+{
+	const struct tide_control_head *h = &map->control->head;
+
+	return atomic_load_explicit(&w->senders, memory_order_relaxed) >=
+	    h->senders.capacity ||
+	    atomic_load_explicit(&w->recipients, memory_order_relaxed) >=
+	    h->recipients.capacity;
+}

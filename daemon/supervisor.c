@@ -1,0 +1,537 @@
+/*
+ * supervisor - opens the sockets, starts collector and acceptor, restarts
+ * whichever dies while the other goes on.
+ *
+ * It parses nothing but its own configuration, once, and touches neither map
+ * nor archive: there is little in it that could fail.  It is the subreaper of
+ * workers that a dead acceptor leaves behind.
+ *
+ * Should it be killed itself, its children get SIGTERM from the kernel and
+ * end; the service manager starts the whole anew, and until then the mail
+ * server's own flags for an absent filter decide.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "daemon.h"
+#include "tidemark/clock.h"
+#include "tidemark/files.h"
+#include "tidemark/log.h"
+
+#define BACKOFF_FIRST_MS 100
+#define BACKOFF_MOST_MS 30000
+#define STEADY_MS 60000	     /* up so long: the next fall is a new one */
+#define STOP_MARGIN_MS 10000 /* beyond shutdown_grace */
+#define ARGS_MAX (8 + 2 * TIDE_PROFILES_MAX + 8)
+
+enum role { COLLECTOR, ACCEPTOR, ROLES };
+
+static const char *const role_name[ROLES] = { "collector", "acceptor" };
+
+struct child {
+	pid_t pid;    /* 0: not running */
+	int ready_fd; /* readable once it is ready; -1: known */
+	bool ready;
+	uint64_t started_ms;  /* monotonic */
+	uint64_t start_at_ms; /* when it may be started (again) */
+	unsigned backoff_ms;
+};
+
+static struct {
+	const struct options *options;
+	const struct tide_config *config;
+	struct child child[ROLES];
+	int control_fd;
+	int milter_fd[TIDE_PROFILES_MAX];
+	char bin[TIDE_PATH_MAX]; /* the folder of our own program */
+	sigset_t open_mask;
+	bool told_ready;
+	bool stopping;
+	uint64_t stop_by_ms;
+} sv;
+
+static volatile sig_atomic_t got_term, got_hup;
+
+static void
+on_signal(int sig)
+{
+	if (sig == SIGHUP)
+		got_hup = 1;
+	else if (sig != SIGCHLD)
+		got_term++;
+}
+
+/* ---- starting a child -------------------------------------------------- */
+
+static void
+pass_on(int fd)
+{
+	(void)fcntl(fd, F_SETFD, 0);
+}
+
+static void
+exec_collector(char *ready)
+{
+	const char *argv[ARGS_MAX];
+	char program[TIDE_PATH_MAX + 32], control[16];
+	int n = 0;
+
+	(void)snprintf(program, sizeof program, "%s/tidemarkd", sv.bin);
+	(void)snprintf(control, sizeof control, "%d", sv.control_fd);
+	pass_on(sv.control_fd);
+	argv[n++] = "tidemarkd";
+	argv[n++] = "--collector";
+	argv[n++] = "--runtime";
+	argv[n++] = sv.config->runtime_dir;
+	argv[n++] = "--control-fd";
+	argv[n++] = control;
+	argv[n++] = "--ready-fd";
+	argv[n++] = ready;
+	if (sv.options->root != NULL) {
+		argv[n++] = "--root";
+		argv[n++] = sv.options->root;
+	} else if (sv.options->conf != NULL) {
+		argv[n++] = "-c";
+		argv[n++] = sv.options->conf;
+	}
+	argv[n] = NULL;
+	(void)execv(program, (char *const *)(uintptr_t)argv);
+}
+
+static void
+exec_acceptor(char *ready)
+{
+	const char *argv[ARGS_MAX];
+	char program[TIDE_PATH_MAX + 32];
+	char listen_arg[TIDE_PROFILES_MAX][TIDE_NAME_MAX + 16];
+	uint32_t i;
+	int n = 0;
+
+	(void)snprintf(program, sizeof program, "%s/tidemark-milter", sv.bin);
+	argv[n++] = "tidemark-milter";
+	argv[n++] = "--runtime";
+	argv[n++] = sv.config->runtime_dir;
+	argv[n++] = "--ready-fd";
+	argv[n++] = ready;
+	for (i = 0; i < sv.config->profiles; i++) {
+		pass_on(sv.milter_fd[i]);
+		(void)snprintf(listen_arg[i], sizeof listen_arg[i], "%s=%d",
+		    sv.config->profile[i].name, sv.milter_fd[i]);
+		argv[n++] = "--listen";
+		argv[n++] = listen_arg[i];
+	}
+	argv[n] = NULL;
+	(void)execv(program, (char *const *)(uintptr_t)argv);
+}
+
+static void
+become(enum role role, pid_t parent, int ready_fd)
+{
+	char ready[16];
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(EX_TEMPFAIL); /* it died before we asked */
+	(void)signal(SIGHUP, SIG_DFL);
+	(void)signal(SIGTERM, SIG_DFL);
+	(void)signal(SIGINT, SIG_DFL);
+	(void)signal(SIGCHLD, SIG_DFL);
+	(void)sigprocmask(SIG_SETMASK, &sv.open_mask, NULL);
+	pass_on(ready_fd);
+	(void)snprintf(ready, sizeof ready, "%d", ready_fd);
+	if (role == COLLECTOR)
+		exec_collector(ready);
+	else
+		exec_acceptor(ready);
+	tide_log(TIDE_LOG_ERROR, "cannot run the %s from %s: %s",
+	    role_name[role], sv.bin, strerror(errno));
+	_exit(EX_UNAVAILABLE);
+}
+
+static void
+start(enum role role)
+{
+	struct child *c = &sv.child[role];
+	pid_t parent = getpid();
+	int fds[2];
+
+	c->start_at_ms = tide_clock_mono_ms() + BACKOFF_MOST_MS;
+	if (pipe2(fds, O_CLOEXEC) < 0) {
+		tide_log(TIDE_LOG_ERROR, "pipe: %s", strerror(errno));
+		return;
+	}
+	c->pid = fork();
+	if (c->pid == 0)
+		become(role, parent, fds[1]);
+	(void)close(fds[1]);
+	if (c->pid < 0) {
+		tide_log(TIDE_LOG_ERROR, "fork: %s", strerror(errno));
+		c->pid = 0;
+		(void)close(fds[0]);
+		return;
+	}
+	c->ready_fd = fds[0];
+	c->ready = false;
+	c->started_ms = tide_clock_mono_ms();
+}
+
+/* ---- when one ends ----------------------------------------------------- */
+
+static void
+forget_ready_fd(struct child *c)
+{
+	if (c->ready_fd >= 0)
+		(void)close(c->ready_fd);
+	c->ready_fd = -1;
+}
+
+static void
+plan_restart(struct child *c)
+{
+	uint64_t now = tide_clock_mono_ms();
+
+	if (c->backoff_ms == 0 || now - c->started_ms > STEADY_MS)
+		c->backoff_ms = BACKOFF_FIRST_MS;
+	else if (c->backoff_ms < BACKOFF_MOST_MS / 2)
+		c->backoff_ms *= 2;
+	else
+		c->backoff_ms = BACKOFF_MOST_MS;
+	c->start_at_ms = now + c->backoff_ms;
+}
+
+static void
+note_end(enum role role, int status)
+{
+	struct child *c = &sv.child[role];
+
+	c->pid = 0;
+	c->ready = false;
+	forget_ready_fd(c);
+	if (sv.stopping)
+		return;
+	plan_restart(c);
+	if (WIFSIGNALED(status))
+		tide_log(TIDE_LOG_ERROR,
+		    "the %s was killed by signal %d; a new one starts in "
+		    "%u ms",
+		    role_name[role], WTERMSIG(status), c->backoff_ms);
+	else
+		tide_log(TIDE_LOG_ERROR,
+		    "the %s ended with status %d; a new one starts in %u ms",
+		    role_name[role], WEXITSTATUS(status), c->backoff_ms);
+	notify("STATUS=the %s is being restarted", role_name[role]);
+}
+
+/* Also takes in workers whose acceptor has died. */
+static void
+reap(void)
+{
+	unsigned role;
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		for (role = 0; role < ROLES; role++)
+			if (pid == sv.child[role].pid)
+				note_end(role, status);
+}
+
+/* ---- the loop ---------------------------------------------------------- */
+
+static void
+hear_ready(enum role role)
+{
+	struct child *c = &sv.child[role];
+	char byte;
+
+	if (read(c->ready_fd, &byte, 1) == 1)
+		c->ready = true;
+	forget_ready_fd(c);
+	if (sv.child[ACCEPTOR].ready && !sv.told_ready) {
+		sv.told_ready = true;
+		notify("READY=1\nMAINPID=%d", (int)getpid());
+	}
+	if (sv.child[COLLECTOR].ready && sv.child[ACCEPTOR].ready)
+		notify("STATUS=collector and acceptor are running");
+}
+
+static void
+reload(void)
+{
+	got_hup = 0;
+	if (sv.child[COLLECTOR].pid > 0) /* it checks, and publishes */
+		(void)kill(sv.child[COLLECTOR].pid, SIGHUP);
+}
+
+static uint64_t
+sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Start what is due; the time until the next thing is. */
+static int
+start_what_is_due(uint64_t now)
+{
+	uint64_t wait = 60000;
+	unsigned watchdog = notify_watchdog_ms();
+	unsigned role;
+
+	for (role = 0; !sv.stopping && role < ROLES; role++) {
+		struct child *c = &sv.child[role];
+
+		if (c->pid > 0)
+			continue;
+		if (now >= c->start_at_ms)
+			start(role);
+		else
+			wait = sooner(wait, c->start_at_ms - now);
+	}
+	if (watchdog > 0)
+		wait = sooner(wait, watchdog);
+	return (int)wait;
+}
+
+static void
+wait_for_something(int timeout_ms)
+{
+	struct pollfd p[ROLES];
+	struct timespec t = { .tv_sec = timeout_ms / 1000,
+		.tv_nsec = timeout_ms % 1000 * 1000000L };
+	unsigned i;
+
+	for (i = 0; i < ROLES; i++)
+		p[i] = (struct pollfd){ .fd = sv.child[i].ready_fd,
+			.events = POLLIN };
+	if (ppoll(p, ROLES, &t, &sv.open_mask) <= 0)
+		return;
+	for (i = 0; i < ROLES; i++)
+		if (p[i].revents != 0)
+			hear_ready(i);
+}
+
+static void
+signal_child(enum role role, int sig)
+{
+	if (sv.child[role].pid > 0)
+		(void)kill(sv.child[role].pid, sig);
+}
+
+static void
+close_milter_sockets(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < sv.config->profiles; i++) {
+		unlink_socket(sv.config->profile[i].socket);
+		(void)close(sv.milter_fd[i]);
+	}
+}
+
+/* First the acceptor and its sessions, then the collector. */
+static void
+begin_stop(void)
+{
+	sv.stopping = true;
+	sv.stop_by_ms =
+	    tide_clock_mono_ms() + sv.config->shutdown_grace + STOP_MARGIN_MS;
+	notify("STOPPING=1\nSTATUS=letting running sessions finish");
+	tide_log(TIDE_LOG_INFO, "stopping: letting running sessions finish");
+	close_milter_sockets();
+	signal_child(ACCEPTOR, SIGTERM);
+}
+
+static void
+run_until_stopped(void)
+{
+	while (got_term == 0) {
+		wait_for_something(start_what_is_due(tide_clock_mono_ms()));
+		reap();
+		if (got_hup)
+			reload();
+		notify("WATCHDOG=1");
+	}
+	begin_stop();
+	while (sv.child[ACCEPTOR].pid > 0) {
+		if (got_term > 1 || tide_clock_mono_ms() > sv.stop_by_ms)
+			signal_child(ACCEPTOR, SIGKILL);
+		wait_for_something(100);
+		reap();
+	}
+	signal_child(COLLECTOR, SIGTERM);
+	sv.stop_by_ms = tide_clock_mono_ms() + STOP_MARGIN_MS;
+	while (sv.child[COLLECTOR].pid > 0) {
+		if (tide_clock_mono_ms() > sv.stop_by_ms)
+			signal_child(COLLECTOR, SIGKILL);
+		wait_for_something(100);
+		reap();
+	}
+}
+
+/* ---- before the loop --------------------------------------------------- */
+
+static int
+make_folder(const char *path, const struct passwd *owner, struct tide_err *err)
+{
+	if (mkdir(path, 0750) < 0 && errno != EEXIST)
+		return tide_err_errno(err, "%s", path);
+	if (owner != NULL && chown(path, owner->pw_uid, owner->pw_gid) < 0)
+		return tide_err_errno(err, "%s", path);
+	return access(path, W_OK | X_OK) == 0 || owner != NULL
+	    ? 0
+	    : tide_err_errno(err, "%s", path);
+}
+
+static int
+find_user(const char *name, const struct passwd **owner, struct tide_err *err)
+{
+	*owner = NULL;
+	if (name[0] == '\0' || geteuid() != 0)
+		return 0;
+	*owner = getpwnam(name);
+	return *owner != NULL
+	    ? 0
+	    : tide_err_set(err, "there is no user «%s»", name);
+}
+
+static int
+drop_to(const struct passwd *owner, struct tide_err *err)
+{
+	if (owner == NULL)
+		return 0;
+	if (initgroups(owner->pw_name, owner->pw_gid) < 0 ||
+	    setgid(owner->pw_gid) < 0 || setuid(owner->pw_uid) < 0)
+		return tide_err_errno(err, "becoming user %s", owner->pw_name);
+	return 0;
+}
+
+static int
+open_sockets(struct tide_err *err)
+{
+	uint32_t i;
+
+	sv.control_fd = listen_control(sv.config, err);
+	if (sv.control_fd < 0)
+		return -1;
+	for (i = 0; i < sv.config->profiles; i++) {
+		sv.milter_fd[i] = listen_milter(&sv.config->profile[i], err);
+		if (sv.milter_fd[i] < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+lock_runtime(struct tide_err *err)
+{
+	char path[TIDE_PATH_MAX + 32];
+	pid_t holder = 0;
+
+	(void)snprintf(
+	    path, sizeof path, "%s/tidemarkd.lock", sv.config->runtime_dir);
+	if (tide_files_lock(path, 0, &holder, err) >= 0)
+		return 0;
+	if (holder > 0)
+		return tide_err_set(err, "%s: tidemarkd runs already, as %d",
+		    sv.config->runtime_dir, (int)holder);
+	return -1;
+}
+
+/* Workers of an earlier run compare generations: ours must be new to them. */
+static int
+publish(struct tide_err *err)
+{
+	struct tide_config old;
+	uint64_t generation = 0;
+
+	if (tide_files_read_config(
+		sv.config->runtime_dir, &old, &generation, err) < 0)
+		generation = 0;
+	return tide_files_publish_config(sv.config, generation + 1, err);
+}
+
+static int
+find_bin(struct tide_err *err)
+{
+	char self[TIDE_PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	if (n <= 0)
+		return tide_err_errno(err, "/proc/self/exe");
+	self[n] = '\0';
+	tide_files_dirname(self, sv.bin, sizeof sv.bin);
+	return 0;
+}
+
+static void
+set_signals(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+	static const int sigs[] = { SIGTERM, SIGINT, SIGHUP, SIGCHLD };
+	sigset_t blocked;
+	size_t i;
+
+	sigemptyset(&blocked);
+	for (i = 0; i < sizeof sigs / sizeof *sigs; i++) {
+		(void)sigaction(sigs[i], &sa, NULL);
+		sigaddset(&blocked, sigs[i]);
+	}
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)sigprocmask(SIG_BLOCK, &blocked, &sv.open_mask);
+}
+
+static int
+prepare(struct tide_err *err)
+{
+	const struct passwd *owner;
+
+	if (find_user(sv.config->user, &owner, err) < 0 ||
+	    (sv.options->root != NULL &&
+		make_folder(sv.options->root, owner, err) < 0) ||
+	    make_folder(sv.config->runtime_dir, owner, err) < 0 ||
+	    make_folder(sv.config->state_dir, owner, err) < 0 ||
+	    find_bin(err) < 0 || lock_runtime(err) < 0 ||
+	    open_sockets(err) < 0 || drop_to(owner, err) < 0 ||
+	    publish(err) < 0)
+		return -1;
+	if (geteuid() == 0)
+		tide_log(TIDE_LOG_WARNING,
+		    "running as root; set user = to drop privileges");
+	return 0;
+}
+
+int
+supervise(const struct options *options, const struct tide_config *config)
+{
+	struct tide_err err;
+	int i;
+
+	sv.options = options;
+	sv.config = config;
+	for (i = 0; i < ROLES; i++)
+		sv.child[i].ready_fd = -1;
+	if (prepare(&err) < 0) {
+		(void)fprintf(stderr, "tidemarkd: %s\n", err.text);
+		return EX_CANTCREAT;
+	}
+	tide_log_open(
+	    "tidemarkd", config->log, (enum tide_log_level)config->log_level);
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+	set_signals();
+	tide_log(TIDE_LOG_INFO, "tidemarkd " TIDE_VERSION " starts");
+	run_until_stopped();
+	tide_log(TIDE_LOG_INFO, "tidemarkd stops");
+	return 0;
+}

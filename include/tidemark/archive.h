@@ -1,0 +1,124 @@
+/*
+ * archive - what must outlive the map: sealed windows, lapses, checkpoints,
+ * the hash key.  archive.mdb in state_dir, every commit durable.
+ *
+ * Written by the collector alone.  Read by the collector, and by tools when
+ * no daemon runs (--offline).
+ *
+ * An archive is created only where no file is; one that is there is opened if
+ * it is whole and ours, and otherwise refused and left as it is.
+ */
+#ifndef TIDEMARK_ARCHIVE_H
+#define TIDEMARK_ARCHIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tidemark/bloom.h"
+#include "tidemark/hash.h"
+#include "tidemark/map.h"
+#include "tidemark/store.h"
+#include "tidemark/window.h"
+
+#define TIDE_ARCHIVE_FORMAT 1u
+#define TIDE_CHUNK (1u << 20) /* bytes of a filter in one value */
+
+enum tide_archive_table {
+	TIDE_TABLE_META,
+	TIDE_TABLE_WINDOWS,    /* number -> struct tide_window_record */
+	TIDE_TABLE_FILTERS,    /* number, filter, chunk -> check, words */
+	TIDE_TABLE_LAPSES,     /* from, kind -> struct tide_lapse */
+	TIDE_TABLE_CHECKPOINT, /* side, region, chunk -> check, bytes */
+	TIDE_TABLES
+};
+
+extern const char *const tide_archive_tables[TIDE_TABLES + 1];
+
+enum tide_window_flag {
+	TIDE_WINDOW_WAS_OVERFILLED = 1,
+	TIDE_WINDOW_WAS_RESTORED = 2 /* from a checkpoint; ends there */
+};
+
+struct tide_window_record {
+	uint32_t format;
+	uint32_t flags;
+	uint64_t number;
+	uint64_t from_ms, until_ms;
+	uint64_t messages;
+	uint64_t elements[TIDE_FILTERS];
+	uint64_t ones[TIDE_FILTERS];
+	struct tide_bloom_shape shape[TIDE_FILTERS]; /* as folded */
+	uint64_t check;
+};
+
+struct tide_archive {
+	struct tide_store *store;
+	struct tide_hash_key key;
+	char path[TIDE_PATH_MAX];
+};
+
+enum tide_archive_mode { TIDE_ARCHIVE_OWN, TIDE_ARCHIVE_READ };
+
+/*
+ * Open state_dir/archive.mdb.  OWN creates it if there is none, and then
+ * draws a key.
+ */
+int tide_archive_open(struct tide_archive *, const char *state_dir,
+    enum tide_archive_mode, uint64_t map_size, struct tide_err *);
+void tide_archive_close(struct tide_archive *);
+
+/*
+ * Walk everything in a process of its own, so that a damage that makes LMDB
+ * trip cannot take the collector with it.  Call it before the archive is
+ * open.  0 if it is whole (or not there yet), -1 with what is wrong.
+ */
+int tide_archive_verify(const char *state_dir, struct tide_err *);
+
+/* The number of the newest window, 0 if there is none. */
+int
+tide_archive_newest(struct tide_archive *, uint64_t *number, struct tide_err *);
+
+/* 1 stored, 0 not, -1 error. */
+int tide_archive_has_window(
+    struct tide_archive *, uint64_t number, struct tide_err *);
+
+/*
+ * Store a window: the words are folded in place, then written, with the
+ * record, in one transaction.
+ */
+int tide_archive_put_window(struct tide_archive *, struct tide_window_record *,
+    uint64_t *words[TIDE_FILTERS], struct tide_err *);
+
+/* Drop windows that ended before `before_ms`, then the oldest ones while all
+ * together take more than max_bytes; lapses go with the windows. */
+int tide_archive_expire(struct tide_archive *, uint64_t before_ms,
+    uint64_t max_bytes, unsigned *dropped, struct tide_err *);
+
+int tide_archive_put_lapse(
+    struct tide_archive *, const struct tide_lapse *, struct tide_err *);
+
+struct tide_archive_summary {
+	uint64_t windows, bytes, from_ms, until_ms, messages, lapses;
+};
+
+int tide_archive_summary(
+    struct tide_archive *, struct tide_archive_summary *, struct tide_err *);
+
+/* What a window costs in the archive. */
+uint64_t tide_window_record_bytes(const struct tide_window_record *);
+
+/* Check a record's bytes; NULL if they are none. */
+const struct tide_window_record *
+tide_window_record_read(struct tide_bytes, struct tide_window_record *copy);
+
+/*
+ * Is the element in that filter of that window?  1 probably, 0 certainly not,
+ * -1 the filter cannot be read (missing or damaged).
+ */
+int tide_archive_lookup(struct tide_txn *, const struct tide_window_record *,
+    enum tide_filter, struct tide_hash);
+
+/* Big-endian, so that keys sort by number. */
+void tide_key_number(uint8_t out[8], uint64_t);
+
+#endif

@@ -1,0 +1,110 @@
+/*
+ * counters - what has happened, in one table: name, kind, scope, help.
+ * `tidemark status`, the manual and the metrics are all made from it.
+ *
+ * The values live in the map.  Every process adds with relaxed atomics; a
+ * killed process loses nothing it had counted.
+ */
+#ifndef TIDEMARK_COUNTERS_H
+#define TIDEMARK_COUNTERS_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tidemark/config.h"
+
+enum tide_counter_scope {
+	TIDE_SCOPE_GLOBAL,
+	TIDE_SCOPE_PROFILE	/* one value a profile */
+};
+
+/* clang-format off */
+#define TIDE_COUNTERS(X) \
+X(CONNECTIONS, connections, PROFILE, "milter connections served") \
+X(MESSAGES, messages, PROFILE, "messages that reached the end of message") \
+X(ACCEPTED, accepted, PROFILE, "messages accepted") \
+X(REFUSED, refused, PROFILE, "messages refused, for good or for now") \
+X(ABORTED, aborted, PROFILE, "messages given up before their end") \
+X(RECIPIENTS, recipients, PROFILE, "recipients accepted") \
+X(RECIPIENTS_UNKNOWN, recipients_unknown, PROFILE, \
+    "recipients the mail server refused as unknown (5.1.1)") \
+X(RECIPIENTS_REFUSED, recipients_refused, PROFILE, \
+    "recipients the mail server refused for any other reason") \
+X(BYPASSED, bypassed, PROFILE, "messages accepted because of the bypass") \
+X(FAILED_OPEN, failed_open, PROFILE, \
+    "messages answered by on_error because Tidemark could not work") \
+X(RECIPIENTS_FORGOTTEN, recipients_forgotten, PROFILE, \
+    "recipients past the most that one message may have remembered") \
+X(SENDERS_NEW, senders_new, GLOBAL, "new senders in their window") \
+X(RECIPIENTS_NEW, recipients_new, GLOBAL, "new recipients in their window") \
+X(WORKERS_FORKED, workers_forked, GLOBAL, "workers started") \
+X(WORKERS_CRASHED, workers_crashed, GLOBAL, \
+    "workers that died before their connection ended") \
+X(WORKERS_STUCK, workers_stuck, GLOBAL, \
+    "workers killed past worker_stuck or worker_idle") \
+X(WORKERS_ADOPTED, workers_adopted, GLOBAL, \
+    "workers taken over by a restarted acceptor") \
+X(FORK_FAILURES, fork_failures, GLOBAL, "forks refused by the system") \
+X(BACKLOG_WAITS, backlog_waits, GLOBAL, \
+    "times that max_workers was reached and connections had to wait") \
+X(ACCEPTOR_STARTS, acceptor_starts, GLOBAL, "starts of the acceptor") \
+X(COLLECTOR_STARTS, collector_starts, GLOBAL, "starts of the collector") \
+X(WINDOWS_SEALED, windows_sealed, GLOBAL, "windows stored in the archive") \
+X(WINDOWS_OVERFILLED, windows_overfilled, GLOBAL, \
+    "windows that took more than they were sized for") \
+X(WINDOWS_EXPIRED, windows_expired, GLOBAL, \
+    "windows dropped by retain_for or retain_size") \
+X(CHECKPOINTS, checkpoints, GLOBAL, "checkpoints written") \
+X(ARCHIVE_FAILURES, archive_failures, GLOBAL, \
+    "writes to the archive that failed (each is tried again)") \
+X(LAPSES, lapses, GLOBAL, \
+    "times recorded in which mail may have passed unseen") \
+X(LAPSES_MERGED, lapses_merged, GLOBAL, \
+    "lapses joined to the one before, for want of room") \
+X(RELOADS, reloads, GLOBAL, "configurations taken over") \
+X(RELOADS_REFUSED, reloads_refused, GLOBAL, "configurations refused") \
+X(CONTROL_REQUESTS, control_requests, GLOBAL, "control requests answered") \
+X(CONTROL_DENIED, control_denied, GLOBAL, \
+    "control requests denied for want of rights")
+/* clang-format on */
+
+enum tide_counter {
+#define X(id, name, scope, help) TIDE_COUNT_##id,
+	TIDE_COUNTERS(X)
+#undef X
+	    TIDE_COUNTER_COUNT
+};
+
+struct tide_counter_info {
+	const char *name;
+	enum tide_counter_scope scope;
+	const char *help;
+};
+
+extern const struct tide_counter_info tide_counter_info[TIDE_COUNTER_COUNT];
+
+/* In the map: row 0 is global, row 1 + i is profile i. */
+struct tide_counters {
+	_Atomic uint64_t value[1 + TIDE_PROFILES_MAX][TIDE_COUNTER_COUNT];
+};
+
+static inline void
+tide_count(struct tide_counters *c, enum tide_counter id, uint64_t by)
+{
+	atomic_fetch_add_explicit(&c->value[0][id], by, memory_order_relaxed);
+}
+
+static inline void
+tide_count_profile(struct tide_counters *c, unsigned profile,
+    enum tide_counter id, uint64_t by)
+{
+	atomic_fetch_add_explicit(
+	    &c->value[1 + profile][id], by, memory_order_relaxed);
+}
+
+/* The value of one row, or of all rows together with row -1. */
+uint64_t tide_counter_get(
+    const struct tide_counters *, int row, enum tide_counter);
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * query - did mail from X, or to Y, pass here, and when?
+ *
+ * "No" is certain where we were looking all the time; where we were not, the
+ * answer says so.  "Yes" is probable, and says how probable.
+ */
+#ifndef TIDEMARK_QUERY_H
+#define TIDEMARK_QUERY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tidemark/archive.h"
+#include "tidemark/map.h"
+
+struct tide_question {
+	const char *from, *to; /* addresses; one of them may be NULL */
+	bool has_since;	       /* else: as far back as we remember */
+	uint64_t since_ms, until_ms;
+	uint64_t now_ms;
+};
+
+/* A window in which it was found. */
+struct tide_hit {
+	uint64_t number;
+	uint64_t from_ms, until_ms;
+	double error; /* that it is there by chance */
+	bool sealed;
+};
+
+/* A time within the question of which we cannot speak, and why. */
+struct tide_gap {
+	uint64_t from_ms, until_ms;
+	uint32_t kind; /* enum tide_lapse_kind; 0: nothing stored */
+	uint32_t pad;
+};
+
+struct tide_answer {
+	uint64_t since_ms, until_ms;
+	uint64_t windows; /* looked into */
+	double error;	  /* of a chance "yes" in any of them */
+	struct tide_hit *hit;
+	size_t hits;
+	struct tide_gap *gap;
+	size_t gaps;
+};
+
+/* The exit codes of `tidemark query`. */
+enum tide_verdict {
+	TIDE_FOUND = 0,
+	TIDE_ABSENT = 1,
+	TIDE_UNANSWERED = 2, /* an error */
+	TIDE_NOT_COVERED = 3 /* absent, but there are gaps */
+};
+
+/* map NULL: offline, with the newest checkpoint in its place. */
+int tide_query(struct tide_archive *, const struct tide_map *,
+    const struct tide_question *, struct tide_answer *, struct tide_err *);
+void tide_answer_free(struct tide_answer *);
+
+enum tide_verdict tide_answer_verdict(const struct tide_answer *);
+
+/* A gap's reason, in words. */
+const char *tide_gap_reason(uint32_t kind);
+
+#endif

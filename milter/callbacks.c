@@ -1,0 +1,231 @@
+/*
+ * callbacks - libmilter's calls, translated into facts, and a verdict
+ * translated into its answer.  Nothing is decided here.
+ *
+ * Round trips are what a filter costs: only connect, mail, rcpt and the end
+ * of message are answered; all other stages are switched off, or, where a
+ * mail server cannot do that, not replied to.
+ */
+#include <arpa/inet.h>
+#include <libmilter/mfapi.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session.h"
+
+#define UNUSED_STAGES                                                   \
+	(SMFIP_NOHELO | SMFIP_NODATA | SMFIP_NOUNKNOWN | SMFIP_NOHDRS | \
+	    SMFIP_NOEOH | SMFIP_NOBODY)
+#define UNANSWERED_STAGES                                               \
+	(SMFIP_NR_HELO | SMFIP_NR_DATA | SMFIP_NR_UNKN | SMFIP_NR_HDR | \
+	    SMFIP_NR_EOH | SMFIP_NR_BODY)
+
+static const char *
+macro(SMFICTX *ctx, const char *name)
+{
+	return smfi_getsymval(ctx, (char *)(uintptr_t)name);
+}
+
+/* Ask only for the macros we use. */
+static void
+ask_for_macros(SMFICTX *ctx)
+{
+	static char at_connect[] = "{daemon_name} {client_addr}";
+	static char at_mail[] = "i {auth_authen}";
+	static char at_rcpt[] = "i {rcpt_mailer} {rcpt_host}";
+	static char at_eom[] = "i";
+
+	(void)smfi_setsymlist(ctx, SMFIM_CONNECT, at_connect);
+	(void)smfi_setsymlist(ctx, SMFIM_ENVFROM, at_mail);
+	(void)smfi_setsymlist(ctx, SMFIM_ENVRCPT, at_rcpt);
+	(void)smfi_setsymlist(ctx, SMFIM_EOM, at_eom);
+}
+
+static sfsistat
+on_negotiate(SMFICTX *ctx, unsigned long actions, unsigned long steps,
+    unsigned long reserved2, unsigned long reserved3, unsigned long *out0,
+    unsigned long *out1, unsigned long *out2, unsigned long *out3)
+{
+	(void)reserved2;
+	(void)reserved3;
+	*out0 = actions & SMFIF_SETSYMLIST;
+	*out1 = steps & (UNUSED_STAGES | UNANSWERED_STAGES | SMFIP_RCPT_REJ);
+	*out2 = *out3 = 0;
+	if ((actions & SMFIF_SETSYMLIST) != 0)
+		ask_for_macros(ctx);
+	serve_negotiated();
+	return SMFIS_CONTINUE;
+}
+
+/* ---- connect, mail, rcpt ----------------------------------------------- */
+
+static const char *
+show_address(const struct sockaddr *sa, char *text, socklen_t size)
+{
+	if (sa == NULL)
+		return NULL;
+	if (sa->sa_family == AF_INET)
+		return inet_ntop(AF_INET,
+		    &((const struct sockaddr_in *)(const void *)sa)->sin_addr,
+		    text, size);
+	if (sa->sa_family == AF_INET6)
+		return inet_ntop(AF_INET6,
+		    &((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr,
+		    text, size);
+	return NULL;
+}
+
+static sfsistat
+on_connect(SMFICTX *ctx, char *host, _SOCK_ADDR *sa)
+{
+	char text[INET6_ADDRSTRLEN];
+	const char *client = show_address(sa, text, sizeof text);
+
+	(void)host;
+	session_connected(client != NULL ? client : macro(ctx, "{client_addr}"),
+	    macro(ctx, "{daemon_name}"));
+	session_enter(TIDE_STAGE_CONNECT);
+	session_leave();
+	return SMFIS_CONTINUE;
+}
+
+static sfsistat
+on_mail(SMFICTX *ctx, char **args)
+{
+	session_mail(args[0], macro(ctx, "{auth_authen}"));
+	session_qid(macro(ctx, "i"));
+	session_enter(TIDE_STAGE_MAIL);
+	session_leave();
+	return SMFIS_CONTINUE;
+}
+
+/*
+ * The mail server shows us the recipients it has refused (SMFIP_RCPT_REJ).
+ * Only 5.1.1 says that there is no such user; relaying denied, greylisting
+ * and the like are refusals of another kind.
+ */
+static enum recipient_fate
+fate_of(SMFICTX *ctx)
+{
+	const char *mailer = macro(ctx, "{rcpt_mailer}");
+	const char *host = macro(ctx, "{rcpt_host}");
+
+	if (mailer == NULL || strcmp(mailer, "error") != 0)
+		return RECIPIENT_ACCEPTED;
+	if (host != NULL && strncmp(host, "5.1.1", 5) == 0)
+		return RECIPIENT_UNKNOWN;
+	return RECIPIENT_REFUSED;
+}
+
+static sfsistat
+on_rcpt(SMFICTX *ctx, char **args)
+{
+	session_qid(macro(ctx, "i"));
+	session_enter(TIDE_STAGE_RCPT);
+	session_recipient(args[0], fate_of(ctx));
+	session_leave();
+	return SMFIS_CONTINUE;
+}
+
+/* ---- the stages that are switched off, should a server send them -------- */
+
+static sfsistat
+on_helo(SMFICTX *ctx, char *name)
+{
+	(void)ctx;
+	(void)name;
+	return SMFIS_NOREPLY;
+}
+
+static sfsistat
+on_header(SMFICTX *ctx, char *name, char *value)
+{
+	(void)ctx;
+	(void)name;
+	(void)value;
+	return SMFIS_NOREPLY;
+}
+
+static sfsistat
+on_nothing(SMFICTX *ctx)
+{
+	(void)ctx;
+	return SMFIS_NOREPLY;
+}
+
+static sfsistat
+on_body(SMFICTX *ctx, unsigned char *chunk, size_t size)
+{
+	(void)ctx;
+	(void)chunk;
+	(void)size;
+	return SMFIS_NOREPLY;
+}
+
+static sfsistat
+on_unknown(SMFICTX *ctx, const char *command)
+{
+	(void)ctx;
+	(void)command;
+	return SMFIS_NOREPLY;
+}
+
+/* ---- end, abort, close ------------------------------------------------- */
+
+static sfsistat
+translate(SMFICTX *ctx, const struct verdict *v)
+{
+	if (v->answer == ANSWER_ACCEPT)
+		return SMFIS_CONTINUE;
+	(void)smfi_setreply(ctx, (char *)(uintptr_t)v->code,
+	    (char *)(uintptr_t)v->status, (char *)(uintptr_t)v->text);
+	return v->answer == ANSWER_TEMPFAIL ? SMFIS_TEMPFAIL : SMFIS_REJECT;
+}
+
+static sfsistat
+on_eom(SMFICTX *ctx)
+{
+	struct verdict v;
+
+	session_qid(macro(ctx, "i"));
+	session_enter(TIDE_STAGE_EOM);
+	v = session_decide();
+	session_leave();
+	return translate(ctx, &v);
+}
+
+static sfsistat
+on_abort(SMFICTX *ctx)
+{
+	(void)ctx;
+	session_abort();
+	return SMFIS_CONTINUE;
+}
+
+static sfsistat
+on_close(SMFICTX *ctx)
+{
+	(void)ctx;
+	session_end();
+	serve_finished();
+}
+
+const struct smfiDesc milter_filter = {
+	.xxfi_name = (char *)(uintptr_t) "tidemark",
+	.xxfi_version = SMFI_VERSION,
+	.xxfi_flags = SMFIF_SETSYMLIST,
+	.xxfi_connect = on_connect,
+	.xxfi_helo = on_helo,
+	.xxfi_envfrom = on_mail,
+	.xxfi_envrcpt = on_rcpt,
+	.xxfi_header = on_header,
+	.xxfi_eoh = on_nothing,
+	.xxfi_body = on_body,
+	.xxfi_eom = on_eom,
+	.xxfi_abort = on_abort,
+	.xxfi_close = on_close,
+	.xxfi_unknown = on_unknown,
+	.xxfi_data = on_nothing,
+	.xxfi_negotiate = on_negotiate,
+};

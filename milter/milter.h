@@ -1,0 +1,118 @@
+/*
+ * milter - what the parts of tidemark-milter know of each other.
+ *
+ *   main      the command line, the start-up self-test
+ *   acceptor  accept, fork, pulse
+ *   roster    who serves: slots, reaping, deadlines, lapses
+ *   serve     one connection on stock libmilter
+ *   callbacks libmilter's calls, translated
+ *   session   the facts of a connection and of its message
+ *   verdict   facts to answer: a pure function
+ */
+#ifndef MILTER_MILTER_H
+#define MILTER_MILTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "tidemark/config.h"
+#include "tidemark/err.h"
+#include "tidemark/map.h"
+
+struct smfiDesc;
+
+/* ---- serve.c ----------------------------------------------------------- */
+
+/*
+ * Serve one accepted connection with the filter and end the process.  To be
+ * called in a freshly forked child.
+ */
+void serve_connection(int fd, const struct smfiDesc *filter)
+    __attribute__((noreturn));
+
+/* To be called once before the first fork. */
+int serve_prepare(struct tide_err *);
+
+/* From xxfi_negotiate: from now on xxfi_close will be called. */
+void serve_negotiated(void);
+
+/* From xxfi_close: the connection ended in good order. */
+void serve_finished(void) __attribute__((noreturn));
+
+/*
+ * Try the whole trick once: a child serves a socket pair, we play the mail
+ * server up to the negotiation.  -1 with what went wrong.
+ */
+int serve_self_test(const struct smfiDesc *filter, struct tide_err *);
+
+/* ---- callbacks.c ------------------------------------------------------- */
+
+extern const struct smfiDesc milter_filter;
+
+/* ---- session.c --------------------------------------------------------- */
+
+/* In a fresh worker: whom it serves, and with what.  map and slot are NULL
+ * if the map cannot be used. */
+void session_begin(const struct tide_config *, uint64_t generation,
+    unsigned profile, struct tide_map *, struct tide_slot *);
+
+/* ---- acceptor.c -------------------------------------------------------- */
+
+struct listener {
+	int fd;
+	unsigned profile;
+};
+
+struct acceptor_options {
+	const char *runtime;
+	int ready_fd;
+	unsigned listeners;
+	struct listener listener[TIDE_PROFILES_MAX];
+	char name[TIDE_PROFILES_MAX][TIDE_NAME_MAX];
+};
+
+int acceptor_run(struct acceptor_options *);
+
+/* ---- roster.c ---------------------------------------------------------- */
+
+/*
+ * The acceptor's book of workers.  Entry i uses slot i of the map, as long
+ * as the map is the one it was forked with.
+ */
+void roster_open(uint32_t entries);
+
+/* The map to keep the books in; NULL: none.  Takes over workers that an
+ * acceptor before us left behind. */
+void roster_use_map(struct tide_map *);
+
+/* A free entry for a connection that has just been accepted, or -1. */
+int roster_reserve(unsigned profile);
+struct tide_slot *roster_slot(int entry);
+void roster_forked(int entry, pid_t);
+void roster_cancel(int entry);
+
+/* In the child: write down who we are before anything else. */
+void roster_register_child(struct tide_slot *, pid_t acceptor);
+
+/* Take in the dead; kill the stuck.  Called at least once a second. */
+void roster_reap(void);
+void roster_check_deadlines(uint64_t stuck_ms, uint64_t idle_ms);
+
+unsigned roster_busy(void);
+void roster_kill_all(void);
+
+/* Descriptors that become readable when an adopted worker ends. */
+struct pollfd;
+unsigned roster_poll(struct pollfd *, unsigned room);
+void roster_close_descriptors(void); /* in a child */
+
+/* ---- lapses.c ---------------------------------------------------------- */
+
+/* Record a time in which mail may have passed unseen. */
+void lapse_note(struct tide_map *, enum tide_lapse_kind, uint64_t from_ms,
+    uint64_t until_ms);
+/* Deliver what could not be delivered yet. */
+void lapse_flush(struct tide_map *);
+
+#endif

@@ -1,0 +1,347 @@
+/*
+ * session - gather facts, remember, decide.
+ */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session.h"
+#include "tidemark/clock.h"
+#include "tidemark/files.h"
+#include "tidemark/log.h"
+#include "tidemark/window.h"
+
+struct session session;
+
+static void
+count(enum tide_counter id, uint64_t by)
+{
+	if (session.map != NULL && by > 0)
+		tide_count_profile(
+		    session.map->counters, session.profile, id, by);
+}
+
+static const char *
+or_dash(const char *text)
+{
+	return text != NULL && text[0] != '\0' ? text : "-";
+}
+
+/*
+ * For the log: no control characters, no spaces, so that what a sender writes
+ * cannot make up a line or a key of its own.
+ */
+static void
+copy_printable(char *to, size_t size, const char *from)
+{
+	size_t i;
+
+	for (i = 0; from[i] != '\0' && i + 1 < size; i++) {
+		unsigned char c = (unsigned char)from[i];
+
+		to[i] = c <= ' ' || c == 0x7f ? '?' : (char)c;
+	}
+	to[i] = '\0';
+}
+
+/* ---- beginning and bracketing ------------------------------------------ */
+
+void
+session_begin(const struct tide_config *config, uint64_t generation,
+    unsigned profile, struct tide_map *map, struct tide_slot *slot)
+{
+	session.config = *config;
+	session.generation = generation;
+	session.profile = profile;
+	session.map = map;
+	session.slot = slot;
+	count(TIDE_COUNT_CONNECTIONS, 1);
+}
+
+void
+session_enter(enum tide_stage stage)
+{
+	if (tide_log_wants(TIDE_LOG_DEBUG))
+		tide_log(TIDE_LOG_DEBUG,
+		    "stage=%s profile=%s daemon=%s qid=%s mono_ns=%llu",
+		    tide_stage_name[stage],
+		    session.config.profile[session.profile].name,
+		    or_dash(session.daemon), or_dash(session.message.qid),
+		    (unsigned long long)tide_clock_mono_ns());
+	if (session.slot == NULL)
+		return;
+	atomic_store_explicit(&session.slot->touched_ms, tide_clock_mono_ms(),
+	    memory_order_relaxed);
+	atomic_store_explicit(
+	    &session.slot->stage, stage, memory_order_relaxed);
+	atomic_store_explicit(&session.slot->busy, 1, memory_order_relaxed);
+}
+
+void
+session_leave(void)
+{
+	if (session.slot != NULL)
+		atomic_store_explicit(
+		    &session.slot->busy, 0, memory_order_relaxed);
+}
+
+/* ---- connection -------------------------------------------------------- */
+
+/* Where two daemons share a socket, the daemon's name chooses the profile. */
+static void
+choose_profile(const char *daemon_name)
+{
+	unsigned i;
+
+	for (i = 0; i < session.config.profiles; i++) {
+		if (!tide_config_has_word(
+			session.config.profile[i].daemons, daemon_name))
+			continue;
+		session.profile = i;
+		if (session.slot != NULL)
+			atomic_store_explicit(
+			    &session.slot->profile, i, memory_order_relaxed);
+		return;
+	}
+}
+
+static void
+show_client(const char *address)
+{
+	struct in6_addr in = { .s6_addr = { [10] = 0xff, [11] = 0xff } };
+	uint64_t words[2];
+
+	if (session.slot == NULL ||
+	    (inet_pton(AF_INET, address, &in.s6_addr[12]) != 1 &&
+		inet_pton(AF_INET6, address, &in) != 1))
+		return;
+	memcpy(words, &in, sizeof words);
+	atomic_store(&session.slot->client[0], words[0]);
+	atomic_store(&session.slot->client[1], words[1]);
+}
+
+void
+session_connected(const char *client_address, const char *daemon_name)
+{
+	copy_printable(
+	    session.client, sizeof session.client, or_dash(client_address));
+	copy_printable(
+	    session.daemon, sizeof session.daemon, or_dash(daemon_name));
+	choose_profile(session.daemon);
+	show_client(session.client);
+}
+
+void
+session_end(void)
+{
+	session_abort();
+	if (session.slot != NULL)
+		atomic_store(&session.slot->finished, 1);
+}
+
+/* ---- message ----------------------------------------------------------- */
+
+/* Has the collector published another configuration? */
+static void
+follow_configuration(void)
+{
+	struct tide_config *fresh;
+	uint64_t generation;
+	struct tide_err err;
+	int profile;
+
+	if (session.map == NULL ||
+	    atomic_load(&session.map->control->generation) ==
+		session.generation)
+		return;
+	fresh = malloc(sizeof *fresh);
+	if (fresh != NULL &&
+	    tide_files_read_config(
+		session.config.runtime_dir, fresh, &generation, &err) == 0) {
+		profile = tide_config_profile(
+		    fresh, session.config.profile[session.profile].name);
+		if (profile >= 0) {
+			session.config = *fresh;
+			session.generation = generation;
+			session.profile = (unsigned)profile;
+			tide_log_open("tidemark-milter", fresh->log,
+			    (enum tide_log_level)fresh->log_level);
+		}
+	}
+	free(fresh);
+}
+
+static void
+forget_message(void)
+{
+	struct tide_hash *to = session.message.to;
+	size_t room = session.message.room;
+
+	memset(&session.message, 0, sizeof session.message);
+	session.message.to = to; /* the array serves the next message, too */
+	session.message.room = room;
+	session.in_message = false;
+}
+
+void
+session_qid(const char *qid)
+{
+	if (qid != NULL)
+		copy_printable(
+		    session.message.qid, sizeof session.message.qid, qid);
+}
+
+void
+session_mail(const char *sender, const char *auth)
+{
+	struct message *m = &session.message;
+
+	session_abort();
+	follow_configuration();
+	session.in_message = true;
+	m->began_ns = tide_clock_mono_ns();
+	copy_printable(m->sender, sizeof m->sender, sender);
+	copy_printable(m->auth, sizeof m->auth, or_dash(auth));
+	if (session.map != NULL)
+		m->froms = tide_address_hashes(
+		    &session.map->control->head.key, sender, m->from);
+}
+
+/* Room for two more hashes; false past the most we remember. */
+static bool
+make_room(struct message *m)
+{
+	size_t room = m->room == 0 ? 64 : m->room * 2;
+	struct tide_hash *to;
+
+	if (m->tos + 2 <= m->room)
+		return true;
+	if (m->tos + 2 > 2 * (size_t)RECIPIENTS_MOST)
+		return false;
+	to = realloc(m->to, room * sizeof *to);
+	if (to == NULL)
+		return false;
+	m->to = to;
+	m->room = room;
+	return true;
+}
+
+static void
+keep_recipient(struct message *m, const char *address)
+{
+	m->accepted++;
+	if (session.map == NULL)
+		return;
+	if (!make_room(m)) {
+		m->forgotten++;
+		return;
+	}
+	m->tos += tide_address_hashes(
+	    &session.map->control->head.key, address, m->to + m->tos);
+}
+
+void
+session_recipient(const char *address, enum recipient_fate fate)
+{
+	struct message *m = &session.message;
+
+	switch (fate) {
+	case RECIPIENT_ACCEPTED:
+		keep_recipient(m, address);
+		break;
+	case RECIPIENT_UNKNOWN:
+		m->unknown++;
+		break;
+	case RECIPIENT_REFUSED:
+		m->refused++;
+		break;
+	}
+}
+
+void
+session_abort(void)
+{
+	if (session.in_message) {
+		count(TIDE_COUNT_ABORTED, 1);
+		count(TIDE_COUNT_RECIPIENTS_UNKNOWN, session.message.unknown);
+		count(TIDE_COUNT_RECIPIENTS_REFUSED, session.message.refused);
+	}
+	forget_message();
+}
+
+/* ---- the end of the message -------------------------------------------- */
+
+/* True if every trace of the message is in the map. */
+static bool
+remember(const struct message *m)
+{
+	const struct tide_traces traces = { .sender = m->from,
+		.senders = m->froms,
+		.recipient = m->to,
+		.recipients = m->tos };
+
+	return session.map != NULL && session.slot != NULL &&
+	    tide_window_remember(session.map, session.slot, &traces);
+}
+
+/* The time of this connection is not wholly covered: the acceptor says so. */
+static void
+note_lapse(void)
+{
+	if (session.slot != NULL)
+		atomic_store(&session.slot->lapsed, 1);
+}
+
+static void
+count_message(
+    const struct message *m, const struct verdict *v, const struct facts *f)
+{
+	count(TIDE_COUNT_MESSAGES, 1);
+	count(v->answer == ANSWER_ACCEPT ? TIDE_COUNT_ACCEPTED
+					 : TIDE_COUNT_REFUSED,
+	    1);
+	count(TIDE_COUNT_RECIPIENTS, m->accepted);
+	count(TIDE_COUNT_RECIPIENTS_UNKNOWN, m->unknown);
+	count(TIDE_COUNT_RECIPIENTS_REFUSED, m->refused);
+	count(TIDE_COUNT_RECIPIENTS_FORGOTTEN, m->forgotten);
+	count(TIDE_COUNT_BYPASSED, f->bypassed);
+	count(TIDE_COUNT_FAILED_OPEN, !f->map_usable);
+	if (session.slot != NULL)
+		atomic_fetch_add(&session.slot->messages, 1);
+}
+
+static void
+log_message(const struct message *m, const struct verdict *v)
+{
+	double ms = (double)(tide_clock_mono_ns() - m->began_ns) / 1e6;
+
+	tide_log(TIDE_LOG_INFO,
+	    "%s: profile=%s daemon=%s client=%s auth=%s from=%s rcpts=%u "
+	    "unknown=%u refused=%u verdict=%s reason=%s ms=%.1f%s",
+	    or_dash(m->qid), session.config.profile[session.profile].name,
+	    session.daemon, session.client, m->auth, m->sender, m->accepted,
+	    m->unknown, m->refused, verdict_name(v->answer), v->reason, ms,
+	    m->forgotten > 0 ? " forgotten=some" : "");
+}
+
+struct verdict
+session_decide(void)
+{
+	const struct message *m = &session.message;
+	struct facts f = {
+		.on_error = session.config.profile[session.profile].on_error
+	};
+	struct verdict v;
+
+	f.map_usable = remember(m);
+	f.bypassed = session.map != NULL &&
+	    tide_map_bypassed(session.map, tide_clock_wall_ms());
+	v = verdict_reach(&f);
+	if (!f.map_usable || m->forgotten > 0)
+		note_lapse();
+	count_message(m, &v, &f);
+	log_message(m, &v);
+	forget_message();
+	return v;
+}

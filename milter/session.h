@@ -1,0 +1,72 @@
+/*
+ * session - the facts of this worker's one connection and of the message it
+ * is in the middle of.
+ *
+ * A worker serves one connection, so there is one session.  libmilter may
+ * call from one thread after another, never from two at once.
+ */
+#ifndef MILTER_SESSION_H
+#define MILTER_SESSION_H
+
+#include "milter.h"
+#include "tidemark/hash.h"
+#include "verdict.h"
+
+#define RECIPIENTS_MOST 10000u /* that one message may have remembered */
+
+struct message {
+	char qid[64];
+	char sender[512]; /* as given, for the log */
+	char auth[256];
+	struct tide_hash from[2];
+	size_t froms;
+	struct tide_hash *to;
+	size_t tos, room;
+	uint32_t accepted;  /* recipients */
+	uint32_t unknown;   /* refused by the mail server with 5.1.1 */
+	uint32_t refused;   /* refused by it otherwise */
+	uint32_t forgotten; /* past RECIPIENTS_MOST */
+	uint64_t began_ns;  /* monotonic */
+};
+
+struct session {
+	struct tide_config config;
+	uint64_t generation;
+	unsigned profile;
+	struct tide_map *map; /* NULL: cannot be used */
+	struct tide_slot *slot;
+	char client[64];
+	char daemon[64]; /* {daemon_name} */
+	bool in_message;
+	struct message message;
+};
+
+extern struct session session;
+
+/* Bracket every callback, so that the acceptor sees a stuck one. */
+void session_enter(enum tide_stage);
+void session_leave(void);
+
+void session_connected(const char *client_address, const char *daemon_name);
+void session_mail(const char *sender, const char *auth);
+
+enum recipient_fate {
+	RECIPIENT_ACCEPTED,
+	RECIPIENT_UNKNOWN,
+	RECIPIENT_REFUSED
+};
+void session_recipient(const char *address, enum recipient_fate);
+
+/* The queue id, as soon as the mail server has one. */
+void session_qid(const char *);
+
+/* The end of the message: remember it, reach the verdict, log one line. */
+struct verdict session_decide(void);
+
+/* The message will not get to its end. */
+void session_abort(void);
+
+/* The connection is over, in good order. */
+void session_end(void);
+
+#endif
