@@ -21,6 +21,8 @@
 #define TIDE_NAME_MAX 32
 #define TIDE_PATH_MAX 256
 #define TIDE_WORDS_MAX 256
+#define TIDE_RUNTIME_DIR_MAX 90	  /* leaves room for a socket's name */
+#define TIDE_LOCAL_SOCKET_MAX 107 /* sun_path without its NUL */
 #define TIDE_CONF_PATH "/etc/tidemark/tidemark.conf"
 
 enum tide_on_error {
@@ -39,39 +41,39 @@ enum tide_log_level {
 /* One [profile NAME]: a milter socket and how its mail is treated. */
 struct tide_profile {
 	char name[TIDE_NAME_MAX];
-	char socket[TIDE_PATH_MAX];	/* local:PATH or inet:PORT@ADDRESS */
-	uint32_t socket_mode;		/* octal, of a local: socket */
+	char socket[TIDE_PATH_MAX];	  /* local:PATH or inet:PORT@ADDRESS */
+	uint32_t socket_mode;		  /* octal, of a local: socket */
 	char socket_group[TIDE_NAME_MAX]; /* "" leaves the daemon's own */
-	char daemons[TIDE_WORDS_MAX];	/* {daemon_name}s, one space between */
-	uint32_t on_error;		/* enum tide_on_error */
+	char daemons[TIDE_WORDS_MAX]; /* {daemon_name}s, one space between */
+	uint32_t on_error;	      /* enum tide_on_error */
 };
 
 struct tide_config {
-	char user[TIDE_NAME_MAX];	/* drop to it when started as root */
+	char user[TIDE_NAME_MAX]; /* drop to it when started as root */
 	char runtime_dir[TIDE_PATH_MAX];
 	char state_dir[TIDE_PATH_MAX];
-	char live_file[TIDE_PATH_MAX];	/* "" is runtime_dir/live.mdb */
-	char log[TIDE_PATH_MAX];	/* syslog, stderr or a file */
-	uint32_t log_level;		/* enum tide_log_level */
+	char live_file[TIDE_PATH_MAX]; /* "" is runtime_dir/live.mdb */
+	char log[TIDE_PATH_MAX];       /* syslog, stderr or a file */
+	uint32_t log_level;	       /* enum tide_log_level */
 
-	char admins[TIDE_WORDS_MAX];	/* users and @groups that may change */
-	uint32_t control_mode;		/* octal */
+	char admins[TIDE_WORDS_MAX]; /* users and @groups that may change */
+	uint32_t control_mode;	     /* octal */
 	char control_group[TIDE_NAME_MAX];
 
 	uint32_t max_workers;
-	uint64_t worker_stuck;		/* killed after so long in one call */
-	uint64_t worker_idle;		/* killed after so long without one */
+	uint64_t worker_stuck; /* killed after so long in one call */
+	uint64_t worker_idle;  /* killed after so long without one */
 	uint64_t shutdown_grace;
 	uint64_t pulse_stale;
 	uint64_t checkpoint_every;
 
 	uint64_t window_span;
-	uint64_t window_senders;	/* elements a window is sized for */
+	uint64_t window_senders; /* elements a window is sized for */
 	uint64_t window_recipients;
-	double window_error;		/* false positives when full */
+	double window_error; /* false positives when full */
 	uint64_t retain_for;
 	uint64_t retain_size;
-	uint64_t archive_map;		/* LMDB map of the archive */
+	uint64_t archive_map; /* LMDB map of the archive */
 
 	uint32_t profiles;
 	struct tide_profile profile[TIDE_PROFILES_MAX];
@@ -79,7 +81,7 @@ struct tide_config {
 
 /* What is wrong with a configuration: "FILE:LINE: sentence\n", all of them. */
 struct tide_complaints {
-	char *text;		/* NULL while there is none */
+	char *text; /* NULL while there is none */
 	size_t length;
 	unsigned count;
 };
@@ -99,6 +101,12 @@ void tide_config_defaults(struct tide_config *, const char *root);
  */
 int tide_config_load(
     struct tide_config *, const char *path, struct tide_complaints *);
+
+/*
+ * Do the settings fit together?  Part of tide_config_load(); for settings
+ * that came from elsewhere.  The complaints then name no file.
+ */
+int tide_config_check(const struct tide_config *, struct tide_complaints *);
 
 /* The path of the live map: live_file, or runtime_dir/live.mdb. */
 const char *tide_config_live(const struct tide_config *, char *, size_t);

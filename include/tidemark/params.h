@@ -11,57 +11,105 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "tidemark/config.h"
 
+#define TIDE_PARAMS_MAX 64
+#define TIDE_PARAM_TEXT_MAX 320 /* holds whatever tide_param_show prints */
+
 enum tide_param_kind {
-	TIDE_PARAM_STRING,
-	TIDE_PARAM_WORDS,	/* list: spaces or commas between */
-	TIDE_PARAM_PATH,	/* absolute */
-	TIDE_PARAM_SOCKET,	/* local:PATH or inet:PORT@ADDRESS */
+	TIDE_PARAM_STRING, /* one word: a user, a group */
+	TIDE_PARAM_WORDS,  /* list: spaces or commas between */
+	TIDE_PARAM_PATH,   /* absolute */
+	TIDE_PARAM_SOCKET, /* local:PATH or inet:PORT@ADDRESS */
+	TIDE_PARAM_LOG,	   /* syslog, stderr or an absolute path */
 	TIDE_PARAM_CHOICE,
-	TIDE_PARAM_MODE,	/* octal permissions */
-	TIDE_PARAM_COUNT,	/* 256, 100k */
-	TIDE_PARAM_SIZE,	/* 64M */
-	TIDE_PARAM_TIME,	/* 1h, 90s, 180d */
-	TIDE_PARAM_SHARE	/* 0 < p < 1: 0.001 */
+	TIDE_PARAM_MODE,  /* octal permissions */
+	TIDE_PARAM_COUNT, /* 256, 100k */
+	TIDE_PARAM_SIZE,  /* 64M */
+	TIDE_PARAM_TIME,  /* 1h, 90s, 180d */
+	TIDE_PARAM_SHARE  /* 0 < p < 1: 0.001 */
 };
 
 /* When a changed setting takes effect. */
 enum tide_param_change {
-	TIDE_CHANGE_RELOAD,	/* at once */
-	TIDE_CHANGE_RESTART	/* a reload refuses it, and says so */
+	TIDE_CHANGE_RELOAD, /* at once */
+	TIDE_CHANGE_RESTART /* a reload refuses it, and says so */
 };
 
 struct tide_param {
 	const char *name;
-	bool of_profile;	/* belongs into [profile NAME] */
+	bool of_profile; /* belongs into [profile NAME] */
 	enum tide_param_kind kind;
 	enum tide_param_change change;
-	size_t offset;		/* into tide_config or tide_profile */
-	size_t size;		/* of the field */
-	const char *fallback;	/* the default, as a person writes it */
+	size_t offset;		  /* into tide_config or tide_profile */
+	size_t size;		  /* of the field */
+	const char *fallback;	  /* the default, as a person writes it */
 	const char *least, *most; /* as a person writes them; NULL: no bound */
 	const char *const *choices; /* NULL-ended, for TIDE_PARAM_CHOICE */
-	const char *help;	/* one or more sentences */
+	const char *topic;	    /* a heading before it, or NULL */
+	const char *help;	    /* one or more sentences */
 };
 
 extern const struct tide_param tide_params[];
 extern const size_t tide_params_count;
 
+/*
+ * What tide_params_need_restart() returns when profiles were added, removed,
+ * renamed or moved.  It stands outside the table, as no key sets it.
+ */
+extern const struct tide_param tide_param_profiles;
+
+/* The setting of that name and kind of section, or NULL. */
+const struct tide_param *tide_param_find(const char *name, bool of_profile);
+
+/*
+ * Read, check and store a value.  Base is the struct tide_config, or the
+ * struct tide_profile for a profile's setting.  0, or -1 with a sentence that
+ * does not name the setting; the field is then untouched.
+ */
+int tide_param_set(
+    const struct tide_param *, void *base, const char *text, struct tide_err *);
+
 /* The value as a person writes it; profile is ignored for global settings. */
 const char *tide_param_show(const struct tide_param *,
     const struct tide_config *, unsigned profile, char *buf, size_t);
 
-/* Is it at its default? (profile sockets default by the profile's name) */
-bool tide_param_is_default(const struct tide_param *,
-    const struct tide_config *, unsigned profile);
+/*
+ * The default as a person writes it.  A profile's socket and daemons default
+ * by its name, and the socket by runtime_dir as well.
+ */
+const char *tide_param_default(const struct tide_param *,
+    const struct tide_config *, unsigned profile, char *buf, size_t);
+
+bool tide_param_is_default(
+    const struct tide_param *, const struct tide_config *, unsigned profile);
+
+/* Are these the built-in profiles, in order, with no setting changed? */
+bool tide_profiles_are_default(const struct tide_config *);
 
 /*
  * The first setting that differs and that only a restart can change, or
  * NULL.  *profile is set to its profile's index, or -1.
  */
-const struct tide_param *tide_params_need_restart(const struct tide_config *old,
-    const struct tide_config *new, int *profile);
+const struct tide_param *tide_params_need_restart(
+    const struct tide_config *old, const struct tide_config *new, int *profile);
+
+/* A kind as the manual names it: time, size, path. */
+const char *tide_param_kind_name(enum tide_param_kind);
+
+/*
+ * The settings as a configuration that reads back as the same: all of them,
+ * or (differences) what is not at its default.  The profiles are left out
+ * then if they are the built-in ones.  The caller checks ferror().
+ */
+void tide_params_write(FILE *, const struct tide_config *, bool differences);
+
+/* conf/tidemark.conf: every setting with its help, commented out. */
+void tide_params_sample(FILE *);
+
+/* The list of settings of tidemark.conf(5), in mdoc(7). */
+void tide_params_man(FILE *);
 
 #endif

@@ -1,0 +1,214 @@
+/*
+ * config - the settings, parsed.  See config.h.
+ *
+ * Loading starts from the defaults, reads the file line by line
+ * (config_lines.c, config_keys.c), fills in what defaults by a profile's name
+ * and checks that all fits together (config_check.c).
+ */
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config_read.h"
+
+#define COMPLAINTS_SHOWN 100
+
+void
+tide_complaints_free(struct tide_complaints *c)
+{
+	free(c->text);
+	memset(c, 0, sizeof *c);
+}
+
+/* Without memory for the text the count still tells that all is not well. */
+static void
+append(struct tide_complaints *c, const char *line)
+{
+	size_t n = strlen(line);
+	char *longer = realloc(c->text, c->length + n + 1);
+
+	if (longer == NULL)
+		return;
+	memcpy(longer + c->length, line, n + 1);
+	c->text = longer;
+	c->length += n;
+}
+
+void
+tide_complain(
+    struct tide_complaints *c, const struct place *at, const char *fmt, ...)
+{
+	char line[32] = "";
+	va_list ap;
+	char *sentence = NULL;
+
+	if (++c->count > COMPLAINTS_SHOWN)
+		return;
+	va_start(ap, fmt);
+	if (vasprintf(&sentence, fmt, ap) == -1)
+		sentence = NULL;
+	va_end(ap);
+	if (at->file != NULL) {
+		(void)snprintf(line, sizeof line, ":%u: ", at->line);
+		append(c, at->file);
+		append(c, line);
+	}
+	append(c, sentence != NULL ? sentence : "out of memory");
+	append(c, "\n");
+	free(sentence);
+}
+
+/* "100 complaints are enough": a wrong file may be wrong in every line. */
+static void
+tell_rest(struct tide_complaints *c)
+{
+	char rest[64];
+
+	if (c->count <= COMPLAINTS_SHOWN)
+		return;
+	(void)snprintf(
+	    rest, sizeof rest, "and %u more\n", c->count - COMPLAINTS_SHOWN);
+	append(c, rest);
+}
+
+static void
+set_default(const struct tide_param *p, struct tide_config *c, unsigned i)
+{
+	char text[TIDE_PARAM_TEXT_MAX];
+	void *base = c;
+	struct tide_err err;
+
+	if (p->of_profile)
+		base = &c->profile[i];
+	(void)tide_param_default(p, c, i, text, sizeof text);
+	/* a path too long leaves the socket empty, which the check finds */
+	if (tide_param_set(p, base, text, &err) == -1)
+		assert(p->kind == TIDE_PARAM_SOCKET);
+}
+
+/* Give profile i the default of everything that nobody set. */
+static void
+fill_profile(struct tide_config *c, unsigned i, const struct place *set)
+{
+	for (size_t k = 0; k < tide_params_count; k++)
+		if (tide_params[k].of_profile &&
+		    (set == NULL || set[k].file == NULL))
+			set_default(&tide_params[k], c, i);
+}
+
+/* Cut short, it is longer than the check allows. */
+static void
+set_dir(char *dir, size_t size, const char *root, const char *name)
+{
+	memset(dir, 0, size);
+	(void)snprintf(dir, size, "%s/%s", root, name);
+}
+
+void
+tide_config_defaults(struct tide_config *c, const char *root)
+{
+	static const char *const built_in[] = { "external", "internal" };
+
+	memset(c, 0, sizeof *c);
+	for (size_t k = 0; k < tide_params_count; k++)
+		if (!tide_params[k].of_profile)
+			set_default(&tide_params[k], c, 0);
+	if (root != NULL) {
+		set_dir(c->runtime_dir, sizeof c->runtime_dir, root, "run");
+		set_dir(c->state_dir, sizeof c->state_dir, root, "state");
+		set_dir(c->log, sizeof c->log, root, "log");
+	}
+	for (; c->profiles < 2; c->profiles++) {
+		struct tide_profile *p = &c->profile[c->profiles];
+
+		(void)snprintf(
+		    p->name, sizeof p->name, "%s", built_in[c->profiles]);
+		fill_profile(c, c->profiles, NULL);
+	}
+}
+
+int
+tide_config_load(
+    struct tide_config *c, const char *path, struct tide_complaints *complaints)
+{
+	struct reading *r = calloc(1, sizeof *r);
+	const struct place nowhere = { .file = NULL };
+
+	memset(complaints, 0, sizeof *complaints);
+	if (r == NULL) {
+		tide_complain(complaints, &nowhere, "out of memory");
+		return -1;
+	}
+	r->config = c;
+	r->complaints = complaints;
+	tide_config_defaults(c, NULL);
+	tide_reading_file(r, NULL, path);
+	for (unsigned i = 0; i < c->profiles; i++)
+		fill_profile(c, i, r->set[IN_PROFILE + i]);
+	tide_reading_check(r);
+	tell_rest(complaints);
+	for (size_t i = 0; i < r->names_count; i++)
+		free(r->names[i]);
+	free(r->names);
+	free(r);
+	return complaints->count == 0 ? 0 : -1;
+}
+
+int
+tide_config_check(
+    const struct tide_config *c, struct tide_complaints *complaints)
+{
+	struct reading *r = calloc(1, sizeof *r);
+	struct tide_config copy = *c;
+	const struct place nowhere = { .file = NULL };
+
+	memset(complaints, 0, sizeof *complaints);
+	if (r == NULL) {
+		tide_complain(complaints, &nowhere, "out of memory");
+		return -1;
+	}
+	r->config = &copy;
+	r->complaints = complaints;
+	tide_reading_check(r);
+	free(r);
+	return complaints->count == 0 ? 0 : -1;
+}
+
+const char *
+tide_config_live(const struct tide_config *c, char *buf, size_t size)
+{
+	if (c->live_file[0] != '\0')
+		(void)snprintf(buf, size, "%s", c->live_file);
+	else
+		(void)snprintf(buf, size, "%s/live.mdb", c->runtime_dir);
+	return buf;
+}
+
+int
+tide_config_profile(const struct tide_config *c, const char *name)
+{
+	for (unsigned i = 0; i < c->profiles; i++)
+		if (strcmp(c->profile[i].name, name) == 0)
+			return (int)i;
+	return -1;
+}
+
+bool
+tide_config_has_word(const char *words, const char *word)
+{
+	size_t n = strlen(word);
+
+	if (n == 0)
+		return false;
+	while (*words != '\0') {
+		size_t length = strcspn(words, " ");
+
+		if (length == n && memcmp(words, word, n) == 0)
+			return true;
+		words += length;
+		words += strspn(words, " ");
+	}
+	return false;
+}

@@ -1,0 +1,198 @@
+/*
+ * config_check - do the settings fit together?
+ *
+ * Each check names the line of the setting at fault; what is built in is
+ * blamed on what it clashes with.  A check is left out when a setting it looks
+ * at was refused already: one mistake, one complaint.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config_read.h"
+#include "tidemark/units.h"
+
+static const struct place *
+place_of(const struct reading *r, int section, const char *key)
+{
+	const struct tide_param *p =
+	    tide_param_find(key, section != IN_GLOBALS);
+
+	return &r->set[section][p - tide_params];
+}
+
+/* Where a global setting was set, or the other one that it depends on. */
+static const struct place *
+blame(const struct reading *r, const char *key, const char *other)
+{
+	const struct place *at = place_of(r, IN_GLOBALS, key);
+
+	return at->file != NULL ? at : place_of(r, IN_GLOBALS, other);
+}
+
+/* Where a profile's key was set, or the profile, or runtime_dir. */
+static const struct place *
+blame_profile(const struct reading *r, unsigned i, const char *key)
+{
+	const struct place *at = place_of(r, IN_PROFILE + (int)i, key);
+
+	if (at->file == NULL)
+		at = &r->header[IN_PROFILE + i];
+	return at->file != NULL ? at : place_of(r, IN_GLOBALS, "runtime_dir");
+}
+
+static bool
+is_bad(const struct reading *r, const char *key)
+{
+	return place_of(r, IN_GLOBALS, key)->bad;
+}
+
+static void
+check_runtime_dir(struct reading *r)
+{
+	size_t n = strlen(r->config->runtime_dir);
+
+	if (n > TIDE_RUNTIME_DIR_MAX)
+		tide_complain(r->complaints,
+		    place_of(r, IN_GLOBALS, "runtime_dir"),
+		    "runtime_dir: %zu bytes are too long for the sockets in "
+		    "it; at most %d",
+		    n, TIDE_RUNTIME_DIR_MAX);
+}
+
+static void
+check_profile_count(struct reading *r)
+{
+	const struct place nowhere = { .file = NULL };
+
+	if (r->config->profiles == 0)
+		tide_complain(r->complaints, &nowhere, "there is no profile");
+	if (r->config->profiles > TIDE_PROFILES_MAX) {
+		tide_complain(r->complaints, &nowhere,
+		    "%u profiles are too many; at most %d", r->config->profiles,
+		    TIDE_PROFILES_MAX);
+		r->config->profiles = TIDE_PROFILES_MAX;
+	}
+}
+
+/* A socket that is only too long because runtime_dir is has been told of. */
+static void
+check_socket_length(struct reading *r, unsigned i)
+{
+	const struct tide_profile *p = &r->config->profile[i];
+	const char *path = p->socket + strlen("local:");
+
+	if (strncmp(p->socket, "local:", 6) != 0 ||
+	    strlen(path) <= TIDE_LOCAL_SOCKET_MAX ||
+	    (place_of(r, IN_PROFILE + (int)i, "socket")->file == NULL &&
+		strlen(r->config->runtime_dir) > TIDE_RUNTIME_DIR_MAX))
+		return;
+	tide_complain(r->complaints, blame_profile(r, i, "socket"),
+	    "socket: the path of a local socket has at most %d bytes, "
+	    "not %zu",
+	    TIDE_LOCAL_SOCKET_MAX, strlen(path));
+}
+
+static void
+check_socket_taken(struct reading *r, unsigned i)
+{
+	const struct tide_profile *p = r->config->profile;
+
+	for (unsigned k = 0; k < i; k++) {
+		if (p[i].socket[0] == '\0' ||
+		    strcmp(p[k].socket, p[i].socket) != 0)
+			continue;
+		tide_complain(r->complaints, blame_profile(r, i, "socket"),
+		    "socket: %s is already the socket of [profile %s]",
+		    p[i].socket, p[k].name);
+		return;
+	}
+}
+
+static void
+check_daemons(struct reading *r, unsigned i)
+{
+	const struct tide_profile *p = r->config->profile;
+	char words[TIDE_WORDS_MAX], *rest = NULL, *word;
+
+	memcpy(words, p[i].daemons, sizeof words);
+	for (word = strtok_r(words, " ", &rest); word != NULL;
+	     word = strtok_r(NULL, " ", &rest))
+		for (unsigned k = 0; k < i; k++)
+			if (tide_config_has_word(p[k].daemons, word))
+				tide_complain(r->complaints,
+				    blame_profile(r, i, "daemons"),
+				    "daemons: %s already belongs to "
+				    "[profile %s]",
+				    word, p[k].name);
+}
+
+/* About; the filter rounds up to whole blocks. */
+static double
+window_bytes(const struct tide_config *c)
+{
+	double bits = log(1 / c->window_error) / (log(2) * log(2));
+
+	return bits *
+	    ((double)c->window_senders + (double)c->window_recipients) / 8;
+}
+
+static void
+check_window_fits(struct reading *r)
+{
+	const struct tide_config *c = r->config;
+	char need[TIDE_UNITS_MAX], have[TIDE_UNITS_MAX];
+	uint64_t kib;
+
+	if (is_bad(r, "retain_size") || is_bad(r, "window_error") ||
+	    is_bad(r, "window_senders") || is_bad(r, "window_recipients"))
+		return;
+	if (window_bytes(c) <= (double)c->retain_size)
+		return;
+	kib = (uint64_t)(window_bytes(c) / 1024) + 1;
+	tide_complain(r->complaints, blame(r, "retain_size", "window_senders"),
+	    "retain_size: one window takes about %s, more than %s",
+	    tide_size_show(kib << 10, need, sizeof need),
+	    tide_size_show(c->retain_size, have, sizeof have));
+}
+
+static void
+check_retention(struct reading *r)
+{
+	const struct tide_config *c = r->config;
+	char one[TIDE_UNITS_MAX], other[TIDE_UNITS_MAX];
+
+	if (c->retain_size >= c->archive_map && !is_bad(r, "retain_size") &&
+	    !is_bad(r, "archive_map"))
+		tide_complain(r->complaints,
+		    blame(r, "retain_size", "archive_map"),
+		    "retain_size: %s must be smaller than archive_map, %s",
+		    tide_size_show(c->retain_size, one, sizeof one),
+		    tide_size_show(c->archive_map, other, sizeof other));
+	if (c->retain_for < c->window_span && !is_bad(r, "retain_for") &&
+	    !is_bad(r, "window_span"))
+		tide_complain(r->complaints,
+		    blame(r, "retain_for", "window_span"),
+		    "retain_for: %s is shorter than window_span, %s",
+		    tide_time_show(c->retain_for, one, sizeof one),
+		    tide_time_show(c->window_span, other, sizeof other));
+}
+
+void
+tide_reading_check(struct reading *r)
+{
+	check_runtime_dir(r);
+	check_profile_count(r);
+	for (unsigned i = 0; i < r->config->profiles; i++) {
+		int section = IN_PROFILE + (int)i;
+
+		if (!place_of(r, section, "socket")->bad) {
+			check_socket_length(r, i);
+			check_socket_taken(r, i);
+		}
+		if (!place_of(r, section, "daemons")->bad)
+			check_daemons(r, i);
+	}
+	check_retention(r);
+	check_window_fits(r);
+}

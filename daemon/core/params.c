@@ -1,0 +1,226 @@
+/*
+ * params - the one table of settings.  See params.h.
+ *
+ * To add a setting: a field in config.h, a row here, the sample made anew as
+ * t_params.c says.  Defaults and bounds are written as people write them,
+ * defaults in the very form that tide_param_show() prints.
+ */
+#include <string.h>
+
+#include "tidemark/params.h"
+
+#define FIELD(type, field)                                      \
+	.name = #field, .offset = offsetof(struct type, field), \
+	.size = sizeof(((struct type *)NULL)->field)
+#define GLOBAL(field) FIELD(tide_config, field)
+#define PROFILE(field) .of_profile = true, FIELD(tide_profile, field)
+#define RELOAD .change = TIDE_CHANGE_RELOAD
+#define RESTART .change = TIDE_CHANGE_RESTART
+#define RANGE(low, high) .least = low, .most = high
+
+static const char *const log_levels[] = { "error", "warning", "info", "debug",
+	NULL };
+static const char *const on_errors[] = { "accept", "tempfail", "reject", NULL };
+
+/* clang-format off */
+const struct tide_param tide_params[] = {
+	{ GLOBAL(user), RESTART, .kind = TIDE_PARAM_STRING, .fallback = "",
+	  .topic = "Places and people",
+	  .help = "The user to become when started as root. "
+		"Empty keeps the user that started the daemon." },
+	{ GLOBAL(runtime_dir), RESTART, .kind = TIDE_PARAM_PATH,
+	  .fallback = "/run/tidemark",
+	  .help = "The folder of the sockets and the live map. "
+		"It should lie in memory (tmpfs)." },
+	{ GLOBAL(state_dir), RESTART, .kind = TIDE_PARAM_PATH,
+	  .fallback = "/var/lib/tidemark",
+	  .help = "The folder of the archive and of the checkpoints, "
+		"on a disk that survives a reboot." },
+	{ GLOBAL(live_file), RESTART, .kind = TIDE_PARAM_PATH, .fallback = "",
+	  .help = "The file of the live map. "
+		"Empty means live.mdb in runtime_dir." },
+	{ GLOBAL(log), RESTART, .kind = TIDE_PARAM_LOG, .fallback = "syslog",
+	  .help = "Where messages go: "
+		"syslog (facility mail), stderr, or the path of a file." },
+	{ GLOBAL(log_level), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "info", .choices = log_levels,
+	  .help = "The least weighty messages that are still logged." },
+
+	{ GLOBAL(admins), RELOAD, .kind = TIDE_PARAM_WORDS, .fallback = "",
+	  .topic = "The control socket",
+	  .help = "Users and @groups that may change things "
+		"through the control socket. "
+		"Root and the daemon's own user always may; "
+		"everyone else who can open the socket may only ask." },
+	{ GLOBAL(control_mode), RESTART, .kind = TIDE_PARAM_MODE,
+	  .fallback = "0660",
+	  .help = "Permissions of the control socket." },
+	{ GLOBAL(control_group), RESTART, .kind = TIDE_PARAM_STRING,
+	  .fallback = "",
+	  .help = "The group of the control socket. "
+		"Empty leaves the daemon's own." },
+
+	{ GLOBAL(max_workers), RESTART, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "256", RANGE("1", "4096"), .topic = "Processes",
+	  .help = "How many connections are served at once, "
+		"each by a process of its own. "
+		"Further ones wait until one ends." },
+	{ GLOBAL(worker_stuck), RELOAD, .kind = TIDE_PARAM_TIME,
+	  .fallback = "1min", RANGE("100ms", "1d"),
+	  .help = "A worker that spends this long on one step of a message "
+		"is killed." },
+	{ GLOBAL(worker_idle), RELOAD, .kind = TIDE_PARAM_TIME,
+	  .fallback = "2h", RANGE("1s", "4w"),
+	  .help = "A worker that the mail server has not spoken to "
+		"for this long is killed." },
+	{ GLOBAL(shutdown_grace), RELOAD, .kind = TIDE_PARAM_TIME,
+	  .fallback = "30s", RANGE("0", "1h"),
+	  .help = "How long running sessions may take to finish "
+		"when the daemon is stopped." },
+	{ GLOBAL(pulse_stale), RELOAD, .kind = TIDE_PARAM_TIME,
+	  .fallback = "5s", RANGE("100ms", "10min"),
+	  .help = "When the collector has given no sign of life "
+		"for this long, it counts as absent." },
+
+	{ GLOBAL(checkpoint_every), RELOAD, .kind = TIDE_PARAM_TIME,
+	  .fallback = "5min", RANGE("1s", "1d"), .topic = "Memory",
+	  .help = "How often the live map is saved in state_dir. "
+		"A power loss forgets at most what came "
+		"since the last time." },
+	{ GLOBAL(window_span), RELOAD, .kind = TIDE_PARAM_TIME,
+	  .fallback = "1h", RANGE("1s", "4w"),
+	  .help = "The longest time that one window of addresses covers. "
+		"A window that is full ends earlier." },
+	{ GLOBAL(window_senders), RESTART, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "100k", RANGE("16", "100m"),
+	  .help = "How many different senders a window has room for." },
+	{ GLOBAL(window_recipients), RESTART, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "100k", RANGE("16", "100m"),
+	  .help = "How many different recipients a window has room for." },
+	{ GLOBAL(window_error), RESTART, .kind = TIDE_PARAM_SHARE,
+	  .fallback = "0.001", RANGE("0.000001", "0.1"),
+	  .help = "The share of wrong answers \"probably seen\" "
+		"that a full window gives." },
+	{ GLOBAL(retain_for), RELOAD, .kind = TIDE_PARAM_TIME,
+	  .fallback = "180d", RANGE("1s", "5200w"),
+	  .help = "Windows older than this are deleted." },
+	{ GLOBAL(retain_size), RELOAD, .kind = TIDE_PARAM_SIZE,
+	  .fallback = "1G", RANGE("64K", "8T"),
+	  .help = "When the windows take more room than this, "
+		"the oldest are deleted. "
+		"Must be smaller than archive_map." },
+	{ GLOBAL(archive_map), RESTART, .kind = TIDE_PARAM_SIZE,
+	  .fallback = "4G", RANGE("1M", "16T"),
+	  .help = "The most that the archive's file may grow to. "
+		"Address space is set aside for it, not disk space." },
+
+	{ PROFILE(socket), RESTART, .kind = TIDE_PARAM_SOCKET,
+	  .fallback = "local:RUNTIME_DIR/NAME.sock",
+	  .help = "Where the mail server finds this profile: "
+		"local:PATH or inet:PORT@ADDRESS." },
+	{ PROFILE(socket_mode), RESTART, .kind = TIDE_PARAM_MODE,
+	  .fallback = "0660",
+	  .help = "Permissions of a local socket." },
+	{ PROFILE(socket_group), RESTART, .kind = TIDE_PARAM_STRING,
+	  .fallback = "",
+	  .help = "The group of a local socket, such as the mail server's. "
+		"Empty leaves the daemon's own." },
+	{ PROFILE(daemons), RELOAD, .kind = TIDE_PARAM_WORDS, .fallback = "",
+	  .help = "Mail that comes from a daemon with one of these names "
+		"({daemon_name}) gets this profile, "
+		"whichever socket it came through. "
+		"The default is MTA-ext for the profile external, "
+		"MTA-int for internal, and empty for any other." },
+	{ PROFILE(on_error), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "accept", .choices = on_errors,
+	  .help = "What happens to mail while Tidemark cannot do its work." },
+};
+/* clang-format on */
+
+#define COUNT (sizeof tide_params / sizeof *tide_params)
+_Static_assert(COUNT <= TIDE_PARAMS_MAX, "raise TIDE_PARAMS_MAX");
+const size_t tide_params_count = COUNT;
+
+const struct tide_param tide_param_profiles = { GLOBAL(profiles), RESTART,
+	.kind = TIDE_PARAM_COUNT, .fallback = "2",
+	.help = "The profiles there are." };
+
+const struct tide_param *
+tide_param_find(const char *name, bool of_profile)
+{
+	for (size_t i = 0; i < COUNT; i++)
+		if (tide_params[i].of_profile == of_profile &&
+		    strcmp(tide_params[i].name, name) == 0)
+			return &tide_params[i];
+	return NULL;
+}
+
+static bool
+same_profiles(const struct tide_config *a, const struct tide_config *b)
+{
+	if (a->profiles != b->profiles)
+		return false;
+	for (unsigned i = 0; i < a->profiles; i++)
+		if (strcmp(a->profile[i].name, b->profile[i].name) != 0)
+			return false;
+	return true;
+}
+
+static bool
+same_value(const struct tide_param *p, const struct tide_config *a,
+    const struct tide_config *b, unsigned profile)
+{
+	char one[TIDE_PARAM_TEXT_MAX], other[TIDE_PARAM_TEXT_MAX];
+
+	return strcmp(tide_param_show(p, a, profile, one, sizeof one),
+		   tide_param_show(p, b, profile, other, sizeof other)) == 0;
+}
+
+/* The first RESTART setting of the globals or of one profile that differs. */
+static const struct tide_param *
+first_change(const struct tide_config *old, const struct tide_config *new,
+    bool of_profile, unsigned profile)
+{
+	for (size_t i = 0; i < COUNT; i++) {
+		const struct tide_param *p = &tide_params[i];
+
+		if (p->change == TIDE_CHANGE_RESTART &&
+		    p->of_profile == of_profile &&
+		    !same_value(p, old, new, profile))
+			return p;
+	}
+	return NULL;
+}
+
+const struct tide_param *
+tide_params_need_restart(
+    const struct tide_config *old, const struct tide_config *new, int *profile)
+{
+	const struct tide_param *p = first_change(old, new, false, 0);
+
+	*profile = -1;
+	if (p == NULL && !same_profiles(old, new))
+		p = &tide_param_profiles;
+	for (unsigned i = 0; p == NULL && i < old->profiles; i++) {
+		p = first_change(old, new, true, i);
+		if (p != NULL)
+			*profile = (int)i;
+	}
+	return p;
+}
+
+bool
+tide_profiles_are_default(const struct tide_config *c)
+{
+	struct tide_config built_in;
+
+	tide_config_defaults(&built_in, NULL);
+	if (!same_profiles(c, &built_in))
+		return false;
+	for (unsigned i = 0; i < c->profiles; i++)
+		for (size_t k = 0; k < COUNT; k++)
+			if (tide_params[k].of_profile &&
+			    !tide_param_is_default(&tide_params[k], c, i))
+				return false;
+	return true;
+}

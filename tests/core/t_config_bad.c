@@ -1,0 +1,366 @@
+/*
+ * Bad configurations, every one with its exact message.
+ */
+#include "config_files.h"
+
+static void
+refused(const char *text, const char *want)
+{
+	struct tide_complaints c;
+	struct tide_config config;
+	unsigned lines = 0;
+
+	put("t.conf", text);
+	CHECK_MSG(tide_config_load(&config, "t.conf", &c) == -1, "accepted: %s",
+	    text);
+	CHECK_STR(c.text, want);
+	CHECK_INT(c.length, strlen(c.text));
+	for (const char *s = c.text; (s = strchr(s, '\n')) != NULL; s++)
+		lines++;
+	CHECK_INT(c.count, lines);
+	tide_complaints_free(&c);
+	CHECK(c.text == NULL);
+}
+
+struct bad_case {
+	const char *text;
+	const char *says;
+};
+
+static void
+run_bad(const struct bad_case *cases, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		refused(cases[i].text, cases[i].says);
+}
+
+static void
+bad_lines(void)
+{
+	static const struct bad_case cases[] = {
+		{ "user\n", "t.conf:1: expected «key = value»\n" },
+		{ "\n# c\n  = root\n",
+		    "t.conf:3: a key is missing before the «=»\n" },
+		{ "max_worker = 3",
+		    "t.conf:1: unknown key «max_worker»; did you mean "
+		    "«max_workers»?\n" },
+		{ "Log Level = info\n",
+		    "t.conf:1: unknown key «Log Level»; did you mean "
+		    "«log_level»?\n" },
+		{ "colour = blue\n", "t.conf:1: unknown key «colour»\n" },
+		{ "user = \"a\" b\n",
+		    "t.conf:1: double quotes may only stand around the whole "
+		    "value\n" },
+		{ "user = \"a\n",
+		    "t.conf:1: double quotes may only stand around the whole "
+		    "value\n" },
+		{ "user = a\n\nuser = a\n",
+		    "t.conf:3: «user» was already set at t.conf:1\n" },
+		{ "user = a\x1b[1m\n",
+		    "t.conf:1: control character 0x1b in column 9\n" },
+		{ "user = " HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED
+			HUNDRED HUNDRED HUNDRED HUNDRED FIFTY "\n",
+		    "t.conf:1: the line has 1057 bytes; at most 1023\n" },
+	};
+
+	run_bad(cases, LENGTH(cases));
+}
+
+static void
+bad_sections(void)
+{
+	static const struct bad_case cases[] = {
+		{ "on_error = accept\n",
+		    "t.conf:1: «on_error» belongs into a [profile NAME] "
+		    "section\n" },
+		{ "[profile a]\nlog_level = info\n",
+		    "t.conf:2: «log_level» is global; it must stand before "
+		    "the first section\n" },
+		{ "[profile a]\non_eror = accept\n",
+		    "t.conf:2: unknown key «on_eror»; did you mean "
+		    "«on_error»?\n" },
+		{ "[profle a]\nwhatever = 1\n",
+		    "t.conf:1: unknown section «profle»; did you mean "
+		    "«profile»?\n" },
+		{ "[external]\n",
+		    "t.conf:1: unknown section «external»; sections are "
+		    "[profile NAME]\n" },
+		{ "[]\n",
+		    "t.conf:1: unknown section «»; sections are "
+		    "[profile NAME]\n" },
+		{ "[profile ]\n", "t.conf:1: [profile NAME] needs a name\n" },
+		{ "[profile a b]\n",
+		    "t.conf:1: «a b» is no name for a profile: at most 31 "
+		    "letters, digits, «-» and «_»\n" },
+		{ "[profile ../x]\n",
+		    "t.conf:1: «../x» is no name for a profile: at most 31 "
+		    "letters, digits, «-» and «_»\n" },
+		{ "[profile " TEN TEN TEN "12]\n",
+		    "t.conf:1: «" TEN TEN TEN "12» is no name for a profile: "
+		    "at most 31 letters, digits, «-» and «_»\n" },
+		{ "[profile a\n", "t.conf:1: the closing «]» is missing\n" },
+		{ "[profile a] b\n", "t.conf:1: nothing may follow the «]»\n" },
+		{ "[profile a]\nsocket_mode = 0600\n[profile b]\n[profile a]\n"
+		  "socket_mode = 0660\n",
+		    "t.conf:5: «socket_mode» was already set at t.conf:2\n" },
+		{ "[profile a]\n[profile b]\n[profile c]\n[profile d]\n"
+		  "[profile e]\n[profile f]\n[profile g]\n[profile h]\n"
+		  "[profile i]\non_error = no\n",
+		    "t.conf:9: [profile i] is one too many; at most 8 "
+		    "profiles\n"
+		    "t.conf:10: on_error: «no» is none of accept, tempfail, "
+		    "reject\n" },
+	};
+
+	run_bad(cases, LENGTH(cases));
+}
+
+#define NO_SOCKET                                                     \
+	" is not a socket, such as local:/run/tidemark/NAME.sock or " \
+	"inet:8891@127.0.0.1\n"
+
+static void
+bad_values(void)
+{
+	static const struct bad_case cases[] = {
+		{ "log_level = inof\n",
+		    "t.conf:1: log_level: «inof» is none of error, warning, "
+		    "info, debug; did you mean «info»?\n" },
+		{ "log_level = warn\n",
+		    "t.conf:1: log_level: «warn» is none of error, warning, "
+		    "info, debug; did you mean «warning»?\n" },
+		{ "log = sysloog\n",
+		    "t.conf:1: log: «sysloog» is neither syslog nor stderr "
+		    "nor an absolute path; did you mean «syslog»?\n" },
+		{ "log = tidemark.log\n",
+		    "t.conf:1: log: «tidemark.log» is neither syslog nor "
+		    "stderr nor an absolute path\n" },
+		{ "log_level =\n",
+		    "t.conf:1: log_level: a value is missing\n" },
+		{ "state_dir = lib\n",
+		    "t.conf:1: state_dir: «lib» is not an absolute path\n" },
+		{ "state_dir = /" HUNDRED HUNDRED FIFTY "12345\n",
+		    "t.conf:1: state_dir: 256 bytes are too long; at most "
+		    "255\n" },
+		{ "user = a b\n", "t.conf:1: user: «a b» is not one word\n" },
+		{ "user = " TEN TEN TEN "12\n",
+		    "t.conf:1: user: 32 bytes are too long; at most 31\n" },
+		{ "control_mode = rw\n",
+		    "t.conf:1: control_mode: «rw» is not a mode, such as 0660 "
+		    "(octal)\n" },
+		{ "max_workers = 0\n",
+		    "t.conf:1: max_workers: «0» is too small; at least 1\n" },
+		{ "max_workers = 5k # many\n",
+		    "t.conf:1: max_workers: «5k» is too large; at most "
+		    "4096\n" },
+		{ "max_workers = 99999999999999999999\n",
+		    "t.conf:1: max_workers: «99999999999999999999» is too "
+		    "large\n" },
+		{ "max_workers = -1\n",
+		    "t.conf:1: max_workers: «-1» is not a count, such as 256, "
+		    "100k or 5m\n" },
+		{ "window_span = 999ms\n",
+		    "t.conf:1: window_span: «999ms» is too small; at least "
+		    "1s\n" },
+		{ "window_span = 60\n",
+		    "t.conf:1: window_span: «60» needs a unit, such as 500ms, "
+		    "90s, 5min, 1h, 180d or 2w\n" },
+		{ "retain_size = 1 Q\n",
+		    "t.conf:1: retain_size: «1 Q» is not a size, such as "
+		    "512K, 64M or 1G\n" },
+		{ "window_error = 1\n",
+		    "t.conf:1: window_error: «1» is not a share between 0 and "
+		    "1, such as 0.001 or 0.1%\n" },
+		{ "window_error = 20%\n",
+		    "t.conf:1: window_error: «20%» is too large; at most "
+		    "0.1\n" },
+		{ "window_error = 0.0000001\n",
+		    "t.conf:1: window_error: «0.0000001» is too small; at "
+		    "least 0.000001\n" },
+		{ "[profile a]\nsocket = unix:/x\n",
+		    "t.conf:2: socket: «unix:/x»" NO_SOCKET },
+		{ "[profile a]\nsocket = local:x\n",
+		    "t.conf:2: socket: «local:x»" NO_SOCKET },
+		{ "[profile a]\nsocket = inet:8891\n",
+		    "t.conf:2: socket: «inet:8891»" NO_SOCKET },
+		{ "[profile a]\nsocket = inet:65536@::1\n",
+		    "t.conf:2: socket: «inet:65536@::1»" NO_SOCKET },
+		{ "[profile a]\nsocket = inet:1@a/b\n",
+		    "t.conf:2: socket: «inet:1@a/b»" NO_SOCKET },
+		{ "[profile a]\nsocket =\n",
+		    "t.conf:2: socket: a value is missing\n" },
+		{ "[profile a]\non_error = tempfial\n",
+		    "t.conf:2: on_error: «tempfial» is none of accept, "
+		    "tempfail, reject; did you mean «tempfail»?\n" },
+	};
+
+	run_bad(cases, LENGTH(cases));
+}
+
+static void
+bad_together(void)
+{
+	static const struct bad_case cases[] = {
+		{ "[profile a]\nsocket = local:/x/s\n[profile b]\n"
+		  "socket = local:/x//s\n",
+		    "t.conf:4: socket: local:/x/s is already the socket of "
+		    "[profile a]\n" },
+		{ "[profile a]\nsocket = local:/run/tidemark/b.sock\n"
+		  "[profile b]\n",
+		    "t.conf:3: socket: local:/run/tidemark/b.sock is already "
+		    "the socket of [profile a]\n" },
+		{ "[profile a]\ndaemons = X, Y\n[profile b]\ndaemons = Z Y\n",
+		    "t.conf:4: daemons: Y already belongs to [profile a]\n" },
+		{ "[profile a]\ndaemons = MTA-int\n[profile internal]\n",
+		    "t.conf:3: daemons: MTA-int already belongs to "
+		    "[profile a]\n" },
+		{ "[profile a]\nsocket = local:/" HUNDRED "1234567\n",
+		    "t.conf:2: socket: the path of a local socket has at most "
+		    "107 bytes, not 108\n" },
+		{ "runtime_dir = /" FIFTY TEN TEN TEN "12345\n"
+		  "[profile " TEN TEN TEN "]\n",
+		    "t.conf:2: socket: the path of a local socket has at most "
+		    "107 bytes, not 122\n" },
+		{ "runtime_dir = /" FIFTY TEN TEN TEN TEN "\n",
+		    "t.conf:1: runtime_dir: 91 bytes are too long for the "
+		    "sockets in it; at most 90\n" },
+		{ "runtime_dir = /" HUNDRED HUNDRED FIFTY "\n",
+		    "t.conf:1: runtime_dir: 251 bytes are too long for the "
+		    "sockets in it; at most 90\n" },
+		{ "retain_size = 4G\n",
+		    "t.conf:1: retain_size: 4G must be smaller than "
+		    "archive_map, 4G\n" },
+		{ "archive_map = 512M\n",
+		    "t.conf:1: retain_size: 1G must be smaller than "
+		    "archive_map, 512M\n" },
+		{ "window_span = 2h\nretain_for = 90min\n",
+		    "t.conf:2: retain_for: 90min is shorter than window_span, "
+		    "2h\n" },
+		{ "retain_size = 256K\n",
+		    "t.conf:1: retain_size: one window takes about 352K, more "
+		    "than 256K\n" },
+		/* one mistake, one complaint */
+		{ "archive_map = 512M\nretain_size = 1Q\n",
+		    "t.conf:2: retain_size: «1Q» is not a size, such as 512K, "
+		    "64M or 1G\n" },
+	};
+
+	run_bad(cases, LENGTH(cases));
+}
+
+static void
+all_at_once(void)
+{
+	refused("max_workers = lots\n"
+		"[profile external]\n"
+		"on_eror = accept\n"
+		"socket = local:/x\n"
+		"include sub/wrong.conf\n"
+		"[profile b]\n"
+		"socket = local:/x\n",
+	    "t.conf:1: max_workers: «lots» is not a count, such as 256, 100k "
+	    "or 5m\n"
+	    "t.conf:3: unknown key «on_eror»; did you mean «on_error»?\n"
+	    "sub/wrong.conf:2: unknown key «usr»; did you mean «user»?\n"
+	    "t.conf:7: socket: local:/x is already the socket of "
+	    "[profile external]\n");
+}
+
+static void
+enough_is_enough(void)
+{
+	struct tide_complaints c;
+	struct tide_config config;
+	char text[3001];
+
+	for (size_t i = 0; i < 3000; i += 2)
+		memcpy(text + i, "x\n", 3);
+	put("t.conf", text);
+	CHECK_INT(tide_config_load(&config, "t.conf", &c), -1);
+	CHECK_INT(c.count, 1500);
+	CHECK(c.length < 6000);
+	CHECK_STR(strstr(c.text, "t.conf:100:"),
+	    "t.conf:100: expected «key = value»\nand 1400 more\n");
+	tide_complaints_free(&c);
+}
+
+static void
+bad_includes(void)
+{
+	static const struct bad_case cases[] = {
+		{ "include sub/gone.conf\n",
+		    "t.conf:1: cannot read sub/gone.conf: No such file or "
+		    "directory\n" },
+		{ "include sub\n",
+		    "t.conf:1: cannot read sub: Is a directory\n" },
+		{ "include fifo\n",
+		    "t.conf:1: cannot read fifo: Invalid argument\n" },
+		{ "include knot/*.conf\n",
+		    "t.conf:1: cannot read knot/*.conf: Too many levels of "
+		    "symbolic links\n" },
+		{ "include\n", "t.conf:1: include needs a file\n" },
+		{ "include = x\n",
+		    "t.conf:1: write «include FILE», without «=»\n" },
+		{ "includ conf.d/*.conf\n",
+		    "t.conf:1: expected «key = value»; did you mean "
+		    "«include»?\n" },
+		{ "include t.conf\n",
+		    "t.conf:1: t.conf includes itself, directly or through "
+		    "others\n" },
+		{ "include sub/back.conf\n",
+		    "sub/back.conf:1: sub/../t.conf includes itself, directly "
+		    "or through others\n" },
+		{ "include deep0\n",
+		    "deep7:1: includes are nested too deep; at most 8\n" },
+		{ "user = a\ninclude good.d/*.conf\n",
+		    "good.d/20.conf:1: «user» was already set at t.conf:1\n" },
+	};
+
+	run_bad(cases, LENGTH(cases));
+}
+
+static void
+bad_files(void)
+{
+	static const char nul[] = "user = a\0b\nlog = x\n";
+	static char large[(1 << 20) + 1];
+	struct tide_complaints c;
+	struct tide_config config;
+
+	CHECK_INT(tide_config_load(&config, "none.conf", &c), -1);
+	CHECK_STR(c.text, "cannot read none.conf: No such file or directory\n");
+	tide_complaints_free(&c);
+	put_bytes("t.conf", nul, sizeof nul - 1);
+	CHECK_INT(tide_config_load(&config, "t.conf", &c), -1);
+	CHECK_STR(c.text,
+	    "t.conf:1: control character 0x00 in column 9\n"
+	    "t.conf:2: log: «x» is neither syslog nor stderr nor an absolute "
+	    "path\n");
+	tide_complaints_free(&c);
+	memset(large, '\n', sizeof large);
+	put_bytes("t.conf", large, sizeof large);
+	CHECK_INT(tide_config_load(&config, "t.conf", &c), -1);
+	CHECK_STR(c.text, "cannot read t.conf: File too large\n");
+	tide_complaints_free(&c);
+	put_bytes("t.conf", large, sizeof large - 1);
+	CHECK_INT(tide_config_load(&config, "t.conf", &c), 0);
+}
+
+static const struct check_case cases[] = {
+	{ "bad lines", bad_lines },
+	{ "bad sections", bad_sections },
+	{ "bad values", bad_values },
+	{ "values that do not fit together", bad_together },
+	{ "every mistake is named at once", all_at_once },
+	{ "a hundred complaints are enough", enough_is_enough },
+	{ "bad includes", bad_includes },
+	{ "files that are no configuration", bad_files },
+};
+
+int
+main(void)
+{
+	if (put_files() == -1)
+		return 99;
+	return check_main(cases, LENGTH(cases));
+}
