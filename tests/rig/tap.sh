@@ -4,20 +4,26 @@
 tap_cases=0 tap_failures=0
 
 # check SENTENCE COMMAND... - the case passes if the command succeeds; what it
-# prints is shown if it does not.
+# prints is shown if it does not.  It runs in this shell, so what it starts is
+# ours to wait for.
 check()
 {
 	tap_name=$1
 	shift
 	tap_cases=$((tap_cases + 1))
-	if tap_said=$("$@" 2>&1); then
-		echo "ok - $tap_name"
-		return 0
-	fi
-	tap_failures=$((tap_failures + 1))
-	echo "not ok - $tap_name"
-	printf '%s\n' "$*" "$tap_said" | sed 's/^/# /'
-	return 1
+	tap_out=$(mktemp) || exit 2
+	tap_line="ok - $tap_name"
+	"$@" >"$tap_out" 2>&1 </dev/null || tap_line="not $tap_line"
+	echo "$tap_line"
+	case $tap_line in
+	not*)
+		tap_failures=$((tap_failures + 1))
+		echo "# $*"
+		sed 's/^/# /' "$tap_out"
+		;;
+	esac
+	rm -f "$tap_out"
+	[ "${tap_line#not}" = "$tap_line" ]
 }
 
 # same GOT WANT
