@@ -30,10 +30,7 @@ needs_restart(const struct tide_config *old, const struct tide_config *new)
 
 	p = tide_params_need_restart(old, new, &profile);
 	if (p == NULL)
-		return old->profiles != new->profiles
-		    ? refuse(
-			  "the profiles differ: %s%s", "restart tidemarkd", "")
-		    : NULL;
+		return NULL;
 	if (profile >= 0)
 		(void)snprintf(where, sizeof where, " of profile %s",
 		    old->profile[profile].name);

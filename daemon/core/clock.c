@@ -1,6 +1,7 @@
 /*
  * clock - moments, as people write and read them.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +86,7 @@ tide_clock_parse(
 	}
 	if (parse_calendar(text, wall_ms) || parse_seconds(text, wall_ms))
 		return 0;
-	if (tide_units_time(text, &ago, err) == 0) {
+	if (tide_time_parse(text, &ago, err) == 0) {
 		*wall_ms = ago < now_ms ? now_ms - ago : 0;
 		return 0;
 	}
