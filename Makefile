@@ -77,19 +77,34 @@ $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/obj/tests/%.o: CPPFLAGS += -Itests/lib
-
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
 # ---- tests ---------------------------------------------------------------
+#
+# tests/core and tests/race hold one program a file; what needs more than the
+# library says so here.  Programs speak TAP; tests/run adds them up.
 
-TESTLIB   := $(call obj,$(wildcard tests/lib/*.c))
-UNIT       = $(patsubst %.c,$(B)/%,$(wildcard tests/core/t_*.c))
-RACE       = $(patsubst %.c,$(B)/%,$(wildcard tests/race/t_*.c))
+TESTLIB := $(call obj,$(wildcard tests/lib/*.c))
+UNIT    := $(patsubst %.c,$(B)/%,$(wildcard tests/core/t_*.c))
+RACE    := $(patsubst %.c,$(B)/%,$(wildcard tests/race/t_*.c))
+
+MTA := $(call obj,$(addprefix tests/load/,mta.c mta_command.c mta_macros.c \
+	mta_changes.c wire.c))
+BOX := $(call obj,tests/load/mailbox.c tests/load/address.c)
+
+$(B)/obj/tests/%.o: CPPFLAGS += -Itests/lib -Itests/load -Itests/bench -Imilter
 
 $(B)/tests/%: $(B)/obj/tests/%.o $(TESTLIB) $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ $(CORELIBS)
+	$(CC) $(LDFLAGS) -o $@ $^ $(TESTLIBS) $(CORELIBS)
+
+FEED = $(B)/tests/load/feed
+$(FEED): $(call obj,tests/load/replay.c tests/load/tally.c) $(MTA) $(BOX)
+$(B)/tests/load/t_load: $(call obj,tests/load/probe.c) $(MTA)
+$(B)/tests/load/t_load: TESTLIBS = -lmilter
+$(B)/tests/load/t_mailbox: $(BOX)
+$(B)/tests/bench/nullthreaded: $(call obj,tests/bench/nullfilter.c)
+$(B)/tests/bench/nullthreaded: TESTLIBS = -lmilter
 
 .SECONDARY:
 .DELETE_ON_ERROR:
