@@ -32,8 +32,9 @@
 
 #define BACKOFF_FIRST_MS 100
 #define BACKOFF_MOST_MS 30000
-#define STEADY_MS 60000	     /* up so long: the next fall is a new one */
-#define STOP_MARGIN_MS 10000 /* beyond shutdown_grace */
+#define STEADY_MS 60000		/* up so long: the next fall is a new one */
+#define STOP_MARGIN_MS 10000	/* beyond shutdown_grace */
+#define COLLECTOR_FIRST_MS 3000 /* so long the acceptor waits for it */
 #define ARGS_MAX (8 + 2 * TIDE_PROFILES_MAX + 8)
 
 enum role { COLLECTOR, ACCEPTOR, ROLES };
@@ -258,6 +259,8 @@ hear_ready(enum role role)
 
 	if (read(c->ready_fd, &byte, 1) == 1)
 		c->ready = true;
+	if (role == COLLECTOR)
+		sv.child[ACCEPTOR].start_at_ms = 0; /* there is a map now */
 	forget_ready_fd(c);
 	if (sv.child[ACCEPTOR].ready && !sv.told_ready) {
 		sv.told_ready = true;
@@ -338,6 +341,16 @@ close_milter_sockets(void)
 		unlink_socket(sv.config->profile[i].socket);
 		(void)close(sv.milter_fd[i]);
 	}
+}
+
+static void
+remove_control_socket(void)
+{
+	char path[TIDE_PATH_MAX + 16];
+
+	(void)snprintf(
+	    path, sizeof path, "%s/control.sock", sv.config->runtime_dir);
+	(void)unlink(path);
 }
 
 /* First the acceptor and its sessions, then the collector. */
@@ -530,8 +543,12 @@ supervise(const struct options *options, const struct tide_config *config)
 	    "tidemarkd", config->log, (enum tide_log_level)config->log_level);
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	set_signals();
+	/* mail is better remembered from the first, but never kept waiting */
+	sv.child[ACCEPTOR].start_at_ms =
+	    tide_clock_mono_ms() + COLLECTOR_FIRST_MS;
 	tide_log(TIDE_LOG_INFO, "tidemarkd " TIDE_VERSION " starts");
 	run_until_stopped();
+	remove_control_socket();
 	tide_log(TIDE_LOG_INFO, "tidemarkd stops");
 	return 0;
 }

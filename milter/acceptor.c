@@ -22,6 +22,7 @@
 #include "tidemark/log.h"
 
 #define BEAT_MS 500
+#define MAP_RETRY_MS 50
 #define PREDECESSOR_MS 15000
 #define UNNOTICED_MS 3000 /* so long a mail server waits without giving up */
 #define ORPHANS_POLLED 64
@@ -33,6 +34,7 @@ static struct {
 	uint64_t generation;
 	struct tide_map *map;
 	uint64_t map_tried_ms;
+	bool map_missed;
 	uint64_t beat_ms;
 	uint64_t full_since_ms; /* wall; 0: there is room */
 	bool full_told;
@@ -69,16 +71,20 @@ attach_map(void)
 	struct tide_err err;
 	uint64_t now = tide_clock_mono_ms();
 
-	if (ac.map_tried_ms != 0 && now < ac.map_tried_ms + BEAT_MS)
+	if (ac.map_tried_ms != 0 && now < ac.map_tried_ms + MAP_RETRY_MS)
 		return;
 	ac.map_tried_ms = now;
 	ac.map =
 	    tide_map_attach(ac.config.runtime_dir, TIDE_MAP_ACCEPTOR, &err);
 	if (ac.map == NULL) {
-		tide_log(TIDE_LOG_WARNING,
-		    "no map (%s): mail is answered by on_error", err.text);
+		if (!ac.map_missed)
+			tide_log(TIDE_LOG_ERROR,
+			    "no map (%s): mail is answered by on_error",
+			    err.text);
+		ac.map_missed = true;
 		return;
 	}
+	ac.map_missed = false;
 	note_downtime();
 	atomic_store(&ac.map->acceptor->pid, (uint32_t)ac.pid);
 	atomic_store(&ac.map->acceptor->started_ms, tide_clock_wall_ms());
@@ -189,6 +195,8 @@ accept_one(const struct listener *l)
 	fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC);
 	if (fd < 0)
 		return false;
+	if (ac.map == NULL)
+		attach_map();
 	entry = roster_reserve(l->profile);
 	if (entry < 0) {
 		(void)close(fd);
