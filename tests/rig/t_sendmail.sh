@@ -6,7 +6,7 @@
 #
 # $B is the build to test (build).
 set -u
-. tests/rig/tap.sh
+. tests/lib/tap.sh
 . tests/rig/rig.sh
 
 B=${B:-build}
