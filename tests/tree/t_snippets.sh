@@ -2,7 +2,6 @@
 # t_snippets - what we tell people to put into sendmail's and Postfix's
 # configuration is taken by sendmail and by Postfix's own postconf.
 set -u
-# shellcheck disable=SC1091,SC2154 # in the tree's root
 . tests/rig/tap.sh
 . tests/rig/rig.sh
 
