@@ -357,6 +357,14 @@ kill_worker(const struct entry *e)
 		(void)kill(e->pid, SIGKILL);
 }
 
+/* A worker without a slot shows nothing but its age. */
+static void
+check_unseen(const struct entry *e, uint64_t idle_ms)
+{
+	if (e->pid > 0 && tide_clock_wall_ms() > e->since_ms + idle_ms)
+		kill_worker(e);
+}
+
 void
 roster_check_deadlines(uint64_t stuck_ms, uint64_t idle_ms)
 {
@@ -366,8 +374,10 @@ roster_check_deadlines(uint64_t stuck_ms, uint64_t idle_ms)
 
 	for (i = 0; i < roster.entries; i++) {
 		s = roster.entry[i].pid > 0 ? roster_slot((int)i) : NULL;
-		if (s == NULL)
+		if (s == NULL) {
+			check_unseen(&roster.entry[i], idle_ms);
 			continue;
+		}
 		limit = atomic_load(&s->busy) != 0 ? stuck_ms : idle_ms;
 		if (now < atomic_load(&s->touched_ms) + limit)
 			continue;
