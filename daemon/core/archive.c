@@ -155,6 +155,10 @@ tide_archive_open(struct tide_archive *a, const char *state_dir,
 			return -1;
 		rc = is_blank(a) ? 1 : load_head(a, err);
 		if (rc < 0 || !own) {
+			if (rc > 0)
+				(void)tide_err_set(err,
+				    "%s: is empty: its creation was cut short",
+				    a->path);
 			if (rc != 0)
 				tide_archive_close(a);
 			return rc == 0 ? 0 : -1;
