@@ -89,7 +89,8 @@ add_gap(struct asking *k, uint64_t from_ms, uint64_t until_ms, uint32_t kind)
 		from_ms = k->a->since_ms;
 	if (until_ms > k->a->until_ms)
 		until_ms = k->a->until_ms;
-	if (from_ms > until_ms || (kind == 0 && from_ms == until_ms))
+	if (from_ms > until_ms ||
+	    (kind == 0 && from_ms == until_ms && k->spans > 0))
 		return;
 	g = grow(k, k->a->gap, &k->a->gaps, sizeof *g);
 	if (g == NULL)
@@ -218,23 +219,22 @@ look_into_map(struct asking *k, const struct tide_map *map)
 		free(words[i]);
 }
 
-static int
-look_into_checkpoint(
-    struct asking *k, struct tide_archive *archive, struct tide_err *err)
+/* One that cannot be read covers nothing: its time is a gap by itself. */
+static void
+look_into_checkpoint(struct asking *k, struct tide_archive *archive)
 {
 	struct tide_checkpoint c;
+	struct tide_err err;
 	unsigned i;
-	int rc = tide_checkpoint_load(archive, &c, err);
 
-	if (rc <= 0)
-		return rc;
+	if (tide_checkpoint_load(archive, &c, &err) <= 0)
+		return;
 	for (i = 0; i < c.windows; i++) {
 		add_span(k, c.record[i].from_ms, c.record[i].until_ms);
 		if (is_asked(k, &c.record[i]))
 			look_into_words(k, &c.record[i], c.words[i]);
 	}
 	tide_checkpoint_free(&c);
-	return 0;
 }
 
 /* ---- windows of the archive -------------------------------------------- */
@@ -326,6 +326,35 @@ find_gaps(struct asking *k)
 			seen = k->span[i].until_ms;
 	}
 	add_gap(k, seen, k->a->until_ms, 0);
+}
+
+/* Neighbours of one kind are one gap to a reader. */
+static void
+merge_gaps(struct tide_answer *a)
+{
+	size_t i, kept = 0;
+
+	for (i = 1; i < a->gaps; i++) {
+		if (a->gap[i].kind == a->gap[kept].kind &&
+		    a->gap[i].from_ms <= a->gap[kept].until_ms) {
+			if (a->gap[i].until_ms > a->gap[kept].until_ms)
+				a->gap[kept].until_ms = a->gap[i].until_ms;
+		} else {
+			a->gap[++kept] = a->gap[i];
+		}
+	}
+	if (a->gaps > 0)
+		a->gaps = kept + 1;
+}
+
+/* The acceptor reports a time of being down only when it is up again. */
+static void
+note_absence(struct asking *k, const struct tide_map *map)
+{
+	uint64_t beat = atomic_load(&map->acceptor->pulse_wall_ms);
+
+	if (beat + TIDE_ACCEPTOR_SILENT_MS < k->q->now_ms)
+		add_gap(k, beat, k->q->now_ms, TIDE_LAPSE_DOWN);
 }
 
 static int
@@ -434,9 +463,11 @@ tide_query(struct tide_archive *archive, const struct tide_map *map,
 	if (rc == 0 && map != NULL)
 		look_into_map(&k, map);
 	else if (rc == 0)
-		rc = look_into_checkpoint(&k, archive, err);
+		look_into_checkpoint(&k, archive);
 	if (rc == 0)
 		rc = ask_archive(&k, archive, err);
+	if (rc == 0 && map != NULL)
+		note_absence(&k, map);
 	if (rc == 0)
 		find_gaps(&k);
 	free(k.span);
@@ -448,6 +479,7 @@ tide_query(struct tide_archive *archive, const struct tide_map *map,
 	}
 	if (a->gaps > 0)
 		qsort(a->gap, a->gaps, sizeof *a->gap, by_time);
+	merge_gaps(a);
 	if (a->hits > 0)
 		qsort(a->hit, a->hits, sizeof *a->hit, hits_by_time);
 	return 0;
