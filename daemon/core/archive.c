@@ -323,7 +323,8 @@ tide_archive_put_window(struct tide_archive *a, struct tide_window_record *r,
 	for (i = 0; i < TIDE_FILTERS; i++) {
 		tide_bloom_fold(
 		    &r->shape[i], words[i], error_when_full(&r->shape[i]));
-		r->ones[i] = tide_bloom_ones(&r->shape[i], words[i]);
+		r->ones[i] = tide_bloom_ones(
+		    &r->shape[i], (const tide_bloom_word *)words[i]);
 	}
 	r->check = record_check(r);
 	txn = tide_txn_begin(a->store, true, err);

@@ -124,12 +124,13 @@ tide_bloom_positions(const struct tide_bloom_shape *s, struct tide_hash h,
 }
 
 uint64_t
-tide_bloom_ones(const struct tide_bloom_shape *s, const uint64_t *words)
+tide_bloom_ones(const struct tide_bloom_shape *s, const tide_bloom_word *words)
 {
 	uint64_t i, ones = 0;
 
 	for (i = 0; i < s->bits / 64; i++)
-		ones += (uint64_t)__builtin_popcountll(words[i]);
+		ones += (uint64_t)__builtin_popcountll(
+		    atomic_load_explicit(&words[i], memory_order_relaxed));
 	return ones;
 }
 

@@ -273,8 +273,7 @@ judge_head(const struct opening *o, const struct tide_control_head *h,
 		    "%s: was made by another version of Tidemark", o->path);
 		return REMAKE;
 	}
-	if (h->boot_id[0] == '\0' ||
-	    strcmp(h->boot_id, want->boot_id) != 0) {
+	if (h->boot_id[0] == '\0' || strcmp(h->boot_id, want->boot_id) != 0) {
 		(void)tide_err_set(
 		    why, "%s: is from before the machine was started", o->path);
 		return REMAKE;

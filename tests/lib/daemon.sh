@@ -92,6 +92,12 @@ workers()
 		print "$_->{pid}\n" for @{decode_json(<STDIN>)->{workers}}'
 }
 
+# children PID - of a process, as the kernel knows them.
+children()
+{
+	tr ' ' '\n' <"/proc/$1/task/$1/children"
+}
+
 feed()
 {
 	"$FEED" -s "local:$D/run/external.sock" "$@" tests/demo/sample.mbox

@@ -13,7 +13,8 @@ many=${many:-1}
 
 under_load()
 {
-	feed "$@" --unique --quiet >"$D/feed.out" 2>&1 &
+	"$FEED" -s "local:$D/run/external.sock" "$@" --unique --quiet \
+	    tests/demo/sample.mbox >"$D/feed.out" 2>&1 &
 	feed_pid=$!
 }
 
@@ -54,12 +55,14 @@ check "what was acknowledged is remembered" all_remembered "$D/acked.200"
 
 kill_workers()
 {
-	under_load -c 16 -m 20 -n 0 --retry --acked "$D/acked.w"
-	killed=0
+	under_load -c 16 -m 100000 -n 0 -r 600 --retry --acked "$D/acked.w"
+	killed=0 rounds=0
 	while [ "$killed" -lt $((200 * many)) ]; do
-		for pid in $(workers | head -n 6); do
+		for pid in $(children "$(field acceptor_pid)" | head -n 6); do
 			kill -9 "$pid" 2>/dev/null && killed=$((killed + 1))
 		done
+		rounds=$((rounds + 1))
+		[ "$rounds" -lt $((500 * many)) ] || return 1
 	done
 	kill -TERM "$feed_pid"
 	feed_ends
@@ -97,7 +100,7 @@ kill_role()
 
 kill_collectors()
 {
-	under_load -c 8 -m 10 -n 0 --acked "$D/acked.c"
+	under_load -c 8 -m 10 -n 0 -r 300 --acked "$D/acked.c"
 	kill_role collector $((3 * many)) || return 1
 	kill -TERM "$feed_pid"
 	feed_ends
@@ -110,7 +113,7 @@ check "what was acknowledged is remembered" all_remembered "$D/acked.c"
 
 kill_acceptors()
 {
-	under_load -c 8 -m 50 -n 0 --retry --acked "$D/acked.a"
+	under_load -c 8 -m 50 -n 0 -r 300 --retry --acked "$D/acked.a"
 	kill_role acceptor $((3 * many)) || return 1
 	kill -TERM "$feed_pid"
 	feed_ends
@@ -137,7 +140,7 @@ check "what was acknowledged is remembered" all_remembered "$D/acked.b"
 
 kill_supervisor()
 {
-	under_load -c 8 -m 50 -n 0 --retry --acked "$D/acked.s"
+	under_load -c 8 -m 50 -n 0 -r 300 --retry --acked "$D/acked.s"
 	sleep 0.5
 	collector=$(field collector_pid) acceptor=$(field acceptor_pid)
 	kill -9 "$daemon_pid"
@@ -208,9 +211,7 @@ check "past max_workers connections wait, and are counted" past_the_cap
 
 stopped_worker()
 {
-	feed -c 1 -n 0 -m 100000 -r 50 --quiet >"$D/feed.out" 2>&1 &
-	feed_pid=$!
-	within 5 [ "$(field workers)" -ge 0 ] || return 1
+	under_load -c 1 -n 0 -m 100000 -r 50
 	sleep 0.5
 	victim=$(workers | head -n 1)
 	kill -STOP "$victim" || return 1
