@@ -110,7 +110,7 @@ MTA := $(call obj,$(addprefix tests/load/,mta.c mta_command.c mta_macros.c \
 	mta_changes.c wire.c))
 BOX := $(call obj,tests/load/mailbox.c tests/load/address.c)
 
-$(B)/obj/tests/%.o: CPPFLAGS += -Itests/lib -Itests/load -Itests/bench -Imilter
+$(B)/obj/tests/%.o: CPPFLAGS += -Itests/lib -Itests/load -Itests/bench
 
 $(B)/tests/%: $(B)/obj/tests/%.o $(TESTLIB) $(LIB)
 	@mkdir -p $(@D)
@@ -177,7 +177,7 @@ SOURCES = $(wildcard include/tidemark/*.h daemon/*.[ch] daemon/core/*.[ch] \
 lint: deps-lint
 	clang-format --dry-run -Werror $(SOURCES)
 	clang-tidy --quiet --warnings-as-errors='*' $(filter %.c,$(SOURCES)) -- \
-	    $(CPPFLAGS) -std=c11 -Itests/lib -Itests/load -Itests/bench -Imilter
+	    $(CPPFLAGS) -std=c11 -Itests/lib -Itests/load -Itests/bench
 	cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr \
 	    --enable=warning,portability,performance -Iinclude \
 	    --suppress=missingIncludeSystem -D_GNU_SOURCE \

@@ -53,16 +53,24 @@ on_signal(int sig)
 
 /* ---- the map ----------------------------------------------------------- */
 
-/* While nobody listened, mail may have gone by. */
+/*
+ * While nobody listened, mail may have gone by.  Of an acceptor that died and
+ * came back, with the supervisor holding the sockets, mail servers notice
+ * nothing unless it takes long; but where the sockets were gone, every moment
+ * counts.
+ */
 static void
 note_downtime(void)
 {
 	struct tide_acceptor *a = ac.map->acceptor;
 	uint64_t last = atomic_load(&a->pulse_wall_ms);
 	uint64_t now = tide_clock_wall_ms();
+	bool same_sockets = atomic_load(&a->listening) != 0 &&
+	    atomic_load(&a->supervisor) == (uint32_t)getppid();
 
-	if (last != 0 && now > last + UNNOTICED_MS)
+	if (last != 0 && (!same_sockets || now > last + UNNOTICED_MS))
 		lapse_note(ac.map, TIDE_LAPSE_DOWN, last, now);
+	atomic_store(&a->supervisor, (uint32_t)getppid());
 }
 
 static void
@@ -86,6 +94,7 @@ attach_map(void)
 	}
 	ac.map_missed = false;
 	note_downtime();
+	lapse_recall(ac.map, ac.config.runtime_dir);
 	atomic_store(&ac.map->acceptor->pid, (uint32_t)ac.pid);
 	atomic_store(&ac.map->acceptor->started_ms, tide_clock_wall_ms());
 	tide_count(ac.map->counters, TIDE_COUNT_ACCEPTOR_STARTS, 1);
@@ -137,8 +146,10 @@ beat(void)
 	ac.beat_ms = now;
 	follow_map();
 	follow_configuration();
-	if (ac.map == NULL)
+	if (ac.map == NULL) {
+		lapse_keep(ac.config.runtime_dir);
 		return;
+	}
 	atomic_store(&ac.map->acceptor->pulse_ms, now);
 	atomic_store(&ac.map->acceptor->pulse_wall_ms, tide_clock_wall_ms());
 	roster_check_deadlines(ac.config.worker_stuck, ac.config.worker_idle);
@@ -301,6 +312,8 @@ finish(pid_t supervisor)
 		beat();
 	}
 	lapse_flush(ac.map);
+	if (ac.map == NULL)
+		lapse_keep(ac.config.runtime_dir);
 }
 
 /* ---- starting ---------------------------------------------------------- */

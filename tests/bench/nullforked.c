@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "milter.h"
+#include "../../milter/milter.h"
 #include "nullfilter.h"
 
 static struct smfiDesc filter;

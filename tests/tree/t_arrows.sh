@@ -3,7 +3,7 @@
 #
 #   tools, milter, daemon  ->  include/tidemark  <-  daemon/core
 set -u
-. tests/rig/tap.sh
+. tests/lib/tap.sh
 
 B=${B:-build}
 CC=${CC:-cc}

@@ -2,7 +2,7 @@
 # t_documented - every setting, option and subcommand stands in its manual, and
 # the manuals speak of none that is not there.
 set -u
-. tests/rig/tap.sh
+. tests/lib/tap.sh
 
 B=${B:-build}
 CC=${CC:-cc}

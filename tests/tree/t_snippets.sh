@@ -2,7 +2,7 @@
 # t_snippets - what we tell people to put into sendmail's and Postfix's
 # configuration is taken by sendmail and by Postfix's own postconf.
 set -u
-. tests/rig/tap.sh
+. tests/lib/tap.sh
 . tests/rig/rig.sh
 
 snippet=conf/sendmail/tidemark.m4

@@ -2,7 +2,7 @@
 # t_units - the systemd unit is understood, hardened, and agrees with the
 # code; the user it runs as can be made.
 set -u
-. tests/rig/tap.sh
+. tests/lib/tap.sh
 
 B=${B:-build}
 MOST=2.0	# exposure, as systemd-analyze counts it
