@@ -40,7 +40,8 @@
  *        that has become another key's.  C2 by the collector alone: an
  *        overflow is reported exactly once, whoever is killed.
  * Crash: of a worker, anywhere: nothing is owned, nothing to undo; a post not
- *        yet released never was.  Of the collector: chains and marks are the
+ *        yet released never was; who buries it raises its mailbox's alarm,
+ *        since it may have died between an overflow and its notice.  Of the collector: chains and marks are the
  *        truth, all else is rebuilt from them (tide_pool_rebuild); a post may
  *        be counted twice if it died between applying and acknowledging it.
  * Test:  tests/core/t_buckets.c (against a sequential oracle),

@@ -137,6 +137,7 @@ kill_worker(pid_t *pid, unsigned worker, uint64_t seed)
 	if (now != 0)
 		atomic_fetch_add(
 		    &sh->in_flight[(now - 1) / KEYS][(now - 1) % KEYS], 1);
+	atomic_store(&x.flow.mailbox[worker].alarm, 1);
 	tide_epoch_bury(&x.slots[worker].epoch);
 	*pid = start_worker(worker, seed);
 }
