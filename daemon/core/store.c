@@ -371,7 +371,20 @@ static bool
 meta_is_ours(const struct meta_page *m, unsigned i)
 {
 	return m->page_no == i && m->flags == META_FLAG &&
-	    m->magic == META_MAGIC && m->version == META_VERSION;
+	    m->magic == META_MAGIC && m->version == META_VERSION &&
+	    m->tree[0].pad == PAGE; /* where LMDB keeps its page size */
+}
+
+/* Might these first bytes, too few for a store, once have been one's? */
+static bool
+starts_like_ours(const struct meta_page *m, size_t n)
+{
+	const struct meta_page ours = { .flags = META_FLAG,
+		.magic = META_MAGIC,
+		.version = META_VERSION };
+	const size_t fixed = offsetof(struct meta_page, address);
+
+	return memcmp(m, &ours, n < fixed ? n : fixed) == 0;
 }
 
 /* Is the page that this meta page calls its main root a branch or a leaf? */
@@ -422,32 +435,44 @@ judge(int fd, off_t size, const struct meta_page m[2], const char *path,
 	return TIDE_STORE_WHOLE;
 }
 
+static enum tide_store_state
+probe_fd(int fd, const char *path, struct tide_err *err)
+{
+	struct meta_page m[2];
+	struct stat st;
+	ssize_t n;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		(void)tide_err_set(err, "%s: is no regular file", path);
+		return TIDE_STORE_FOREIGN;
+	}
+	n = pread(fd, &m[0], sizeof m[0], 0);
+	if (n == (ssize_t)sizeof m[0] &&
+	    pread(fd, &m[1], sizeof m[1], PAGE) == (ssize_t)sizeof m[1])
+		return judge(fd, st.st_size, m, path, err);
+	if (n < 0 || !starts_like_ours(&m[0], (size_t)n)) {
+		(void)tide_err_set(err, "%s: is no LMDB 0.9 file", path);
+		return TIDE_STORE_FOREIGN;
+	}
+	(void)tide_err_set(err,
+	    "%s: is truncated: %lld bytes cannot be a store", path,
+	    (long long)st.st_size);
+	return TIDE_STORE_TRUNCATED;
+}
+
 enum tide_store_state
 tide_store_probe(const char *path, struct tide_err *err)
 {
-	struct meta_page m[2];
 	enum tide_store_state state;
-	struct stat st;
-	int fd;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
+		state = errno == ENOENT ? TIDE_STORE_ABSENT
+					: TIDE_STORE_DAMAGED;
 		(void)tide_err_errno(err, "%s", path);
-		return errno == ENOENT ? TIDE_STORE_ABSENT : TIDE_STORE_DAMAGED;
+		return state;
 	}
-	memset(m, 0, sizeof m);
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		(void)tide_err_set(err, "%s: is no regular file", path);
-		state = TIDE_STORE_FOREIGN;
-	} else if (pread(fd, &m[0], sizeof m[0], 0) != (ssize_t)sizeof m[0] ||
-	    pread(fd, &m[1], sizeof m[1], PAGE) != (ssize_t)sizeof m[1]) {
-		(void)tide_err_set(err,
-		    "%s: is truncated: %lld bytes cannot be a store", path,
-		    (long long)st.st_size);
-		state = TIDE_STORE_TRUNCATED;
-	} else {
-		state = judge(fd, st.st_size, m, path, err);
-	}
+	state = probe_fd(fd, path, err);
 	(void)close(fd);
 	return state;
 }
