@@ -210,10 +210,7 @@ reserve_regions(
 	return tide_txn_commit(txn, err);
 }
 
-/*
- * Is there room?  Asked before LMDB maps anything: its first page written to
- * a full disk would already be SIGBUS.
- */
+/* Is there room?  Asked first, for the sake of the answer. */
 static int
 check_room(const struct opening *o, size_t size, struct tide_err *err)
 {
@@ -243,9 +240,7 @@ make_file(struct opening *o, struct tide_err *err)
 	store = tide_store_open(o->path, TIDE_STORE_LIVE, size, tables, err);
 	if (store == NULL)
 		return -1;
-	rc = tide_store_allocate(store, err);
-	if (rc == 0)
-		rc = reserve_regions(o, store, err);
+	rc = reserve_regions(o, store, err);
 	if (rc == 0)
 		rc = find_regions(o, store, &o->head, err);
 	tide_store_close(store);

@@ -93,14 +93,49 @@ open_tables(struct tide_store *s, const char *const *tables, bool write)
 	return rc;
 }
 
+/*
+ * LMDB maps its lock file and writes to it before it looks whether there is
+ * room: SIGBUS on a full disk.  So its blocks are allocated first.  (Closing
+ * the file drops this process's locks on it, but it has none yet.)
+ */
+#define LOCK_BYTES 8192 /* of 126 readers, LMDB's default */
+
+static int
+allocate_lock(const struct tide_store *s)
+{
+	char path[sizeof s->path + 8];
+	int fd, rc;
+
+	(void)snprintf(path, sizeof path, "%s-lock", s->path);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+	if (fd < 0)
+		return 0; /* LMDB knows what to say of that */
+	rc = posix_fallocate(fd, 0, LOCK_BYTES);
+	(void)close(fd);
+	return rc == ENOSPC || rc == EDQUOT ? rc : 0;
+}
+
+/* The file as large as its map, before anything is written through it. */
+static int
+allocate_file(const struct tide_store *s, mdb_filehandle_t fd)
+{
+	MDB_envinfo info;
+
+	(void)mdb_env_info(s->env, &info);
+	return posix_fallocate(fd, 0, (off_t)info.me_mapsize);
+}
+
 static int
 open_env(struct tide_store *s, enum tide_store_mode mode, size_t map_size,
     const char *const *tables)
 {
 	mdb_filehandle_t fd;
-	int rc;
+	int rc = 0;
 
-	rc = mdb_env_create(&s->env);
+	if (mode != TIDE_STORE_FROZEN)
+		rc = allocate_lock(s);
+	if (rc == 0)
+		rc = mdb_env_create(&s->env);
 	if (rc == 0)
 		rc = mdb_env_set_maxdbs(s->env, TABLES_MAX);
 	if (rc == 0 && map_size != 0)
@@ -112,6 +147,8 @@ open_env(struct tide_store *s, enum tide_store_mode mode, size_t map_size,
 		rc = mdb_env_get_fd(s->env, &fd);
 	if (rc == 0 && fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
 		rc = errno;
+	if (rc == 0 && mode == TIDE_STORE_LIVE)
+		rc = allocate_file(s, fd);
 	if (rc == 0)
 		rc = open_tables(s, tables, mode_writes(mode));
 	return rc;
@@ -145,23 +182,6 @@ tide_store_close(struct tide_store *s)
 	if (s->env != NULL)
 		mdb_env_close(s->env);
 	free(s);
-}
-
-int
-tide_store_allocate(struct tide_store *s, struct tide_err *err)
-{
-	mdb_filehandle_t fd;
-	MDB_envinfo info;
-	int rc;
-
-	(void)mdb_env_get_fd(s->env, &fd);
-	(void)mdb_env_info(s->env, &info);
-	rc = posix_fallocate(fd, 0, (off_t)info.me_mapsize);
-	if (rc == 0)
-		return 0;
-	errno = rc;
-	return tide_err_errno(
-	    err, "%s: cannot allocate %zu bytes", s->path, info.me_mapsize);
 }
 
 uint64_t
@@ -379,9 +399,9 @@ meta_is_ours(const struct meta_page *m, unsigned i)
 static bool
 starts_like_ours(const struct meta_page *m, size_t n)
 {
-	const struct meta_page ours = { .flags = META_FLAG,
-		.magic = META_MAGIC,
-		.version = META_VERSION };
+	const struct meta_page ours = {
+		.flags = META_FLAG, .magic = META_MAGIC, .version = META_VERSION
+	};
 	const size_t fixed = offsetof(struct meta_page, address);
 
 	return memcmp(m, &ours, n < fixed ? n : fixed) == 0;
@@ -467,8 +487,8 @@ tide_store_probe(const char *path, struct tide_err *err)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0) {
-		state = errno == ENOENT ? TIDE_STORE_ABSENT
-					: TIDE_STORE_DAMAGED;
+		state =
+		    errno == ENOENT ? TIDE_STORE_ABSENT : TIDE_STORE_DAMAGED;
 		(void)tide_err_errno(err, "%s", path);
 		return state;
 	}

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -44,7 +46,8 @@ put(struct tide_store *s, int table, const char *key, const char *value)
 
 	CHECK(t != NULL);
 	CHECK_INT(tide_txn_put(t, table, tide_bytes(key, strlen(key)),
-		      tide_bytes(value, strlen(value)), &err), 0);
+		      tide_bytes(value, strlen(value)), &err),
+	    0);
 	CHECK_INT(tide_txn_commit(t, &err), 0);
 }
 
@@ -140,9 +143,10 @@ walk(void)
 		const struct walk_case *c = &cases[i];
 		struct seen seen = { "", c->stop_after, c->then };
 
-		CHECK_INT(tide_txn_walk(t, 0,
-			      tide_bytes(c->from, strlen(c->from)), see, &seen,
-			      &err), c->rc);
+		CHECK_INT(
+		    tide_txn_walk(t, 0, tide_bytes(c->from, strlen(c->from)),
+			see, &seen, &err),
+		    c->rc);
 		CHECK_STR(seen.keys, c->want);
 	}
 	tide_txn_abort(t);
@@ -155,8 +159,8 @@ missing_tables(void)
 {
 	static const char *const other[] = { "one", "three", NULL };
 	struct tide_err err = { "" };
-	struct tide_store *s = tide_store_open(
-	    made("missing"), TIDE_STORE_READ, 0, other, &err);
+	struct tide_store *s =
+	    tide_store_open(made("missing"), TIDE_STORE_READ, 0, other, &err);
 	struct tide_bytes key, value;
 	struct seen seen = { "", 9, 0 };
 	struct tide_txn *t;
@@ -165,8 +169,7 @@ missing_tables(void)
 	t = tide_txn_begin(s, false, &err);
 	CHECK_INT(tide_txn_get(t, 1, tide_bytes("a", 1), &value, &err), 0);
 	CHECK_INT(tide_txn_last(t, 1, &key, &value, &err), 0);
-	CHECK_INT(
-	    tide_txn_walk(t, 1, tide_bytes("", 0), see, &seen, &err), 0);
+	CHECK_INT(tide_txn_walk(t, 1, tide_bytes("", 0), see, &seen, &err), 0);
 	CHECK_STR(seen.keys, "");
 	tide_txn_abort(t);
 	tide_store_close(s);
@@ -258,8 +261,8 @@ truncated(void)
 static const struct field {
 	const char *name;
 	size_t at, size;
-} fields[] = { { "page number", 0, 8 }, { "flags", 10, 2 },
-	{ "magic", 16, 4 }, { "version", 20, 4 }, { "page size", 40, 4 } };
+} fields[] = { { "page number", 0, 8 }, { "flags", 10, 2 }, { "magic", 16, 4 },
+	{ "version", 20, 4 }, { "page size", 40, 4 } };
 
 /* One bent bit in either meta page's fixed words: never "whole". */
 static void
@@ -349,8 +352,8 @@ picture_is_true(void)
 		bytes = fixture_slurp(path, &size);
 		meta = newest_meta(bytes);
 		CHECK_INT(word(bytes, meta + 24 + 8), MAP_SIZE);
-		CHECK_INT((word(bytes, meta + 136) + 1) * PAGE,
-		    tide_store_used(s));
+		CHECK_INT(
+		    (word(bytes, meta + 136) + 1) * PAGE, tide_store_used(s));
 		CHECK_INT(word(bytes, meta + 120), 2); /* tables */
 		CHECK_INT(word(bytes, meta + 40) & UINT32_MAX, PAGE);
 		CHECK_INT(word(bytes, word(bytes, meta + 128) * PAGE),
@@ -369,8 +372,7 @@ offsets(void)
 	    opened(path_of("live"), TIDE_STORE_LIVE, MAP_SIZE);
 	struct tide_err err = { "" };
 	struct tide_txn *t = tide_txn_begin(s, true, &err);
-	char *room =
-	    tide_txn_reserve(t, 0, tide_bytes("k", 1), 3 * PAGE, &err);
+	char *room = tide_txn_reserve(t, 0, tide_bytes("k", 1), 3 * PAGE, &err);
 	uint64_t offset = 0;
 	size_t size;
 	char *bytes;
@@ -388,6 +390,57 @@ offsets(void)
 	tide_store_close(s);
 }
 
+/* ---- a full disk ------------------------------------------------------- */
+
+struct tight {
+	enum tide_store_mode mode;
+	unsigned kib;
+};
+
+/* In the child: 0 opened, 1 a clear error; anything else is a signal. */
+static void
+open_on_tight_disk(void *arg)
+{
+	const struct tight *tight = arg;
+	struct tide_err err = { "" };
+	struct tide_store *s;
+
+	fixture_tiny_disk(path_of("tight"), tight->kib);
+	s = tide_store_open(
+	    path_of("tight/s"), tight->mode, MAP_SIZE, tables, &err);
+	tide_store_close(s);
+	if (s != NULL)
+		_exit(0);
+	_exit(strstr(err.text, "No space left on device") != NULL ? 1 : 98);
+}
+
+static void
+try_tight_disks(enum tide_store_mode mode, unsigned most_kib)
+{
+	struct tight tight = { .mode = mode };
+	bool fits = false;
+	int status;
+
+	for (tight.kib = 4; tight.kib <= most_kib; tight.kib += 4) {
+		status = fixture_child(open_on_tight_disk, &tight);
+		CHECK_MSG(WIFEXITED(status) && WEXITSTATUS(status) <= 1,
+		    "with %u KiB: status %x", tight.kib, (unsigned)status);
+		CHECK_MSG(!fits || WEXITSTATUS(status) == 0,
+		    "%u KiB is too little, less was not", tight.kib);
+		fits = WEXITSTATUS(status) == 0;
+	}
+	CHECK_MSG(fits, "even %u KiB are too little", most_kib);
+}
+
+static void
+disk_full(void)
+{
+	fixture_needs_mounts();
+	CHECK(mkdir(path_of("tight"), 0755) == 0);
+	try_tight_disks(TIDE_STORE_DURABLE, 64);
+	try_tight_disks(TIDE_STORE_LIVE, MAP_SIZE / 1024 + 64);
+}
+
 CHECK_CASES({ "put, get, delete, reserve", put_get_del }, { "walk", walk },
     { "a reader's missing table is empty", missing_tables },
     { "a full map", map_full },
@@ -397,4 +450,5 @@ CHECK_CASES({ "put, get, delete, reserve", put_get_del }, { "walk", walk },
     { "probe: every bit of the meta pages' fixed words", bent_meta_pages },
     { "probe: bent roots", bent_roots },
     { "the picture of a meta page is LMDB's", picture_is_true },
-    { "a value's place in the live file", offsets })
+    { "a value's place in the live file", offsets },
+    { "a full disk is an error, never a signal", disk_full })

@@ -1,9 +1,11 @@
 /*
  * fixture - small maps, small archives, bent files.
  */
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -100,6 +102,26 @@ fixture_flip(const char *path, size_t byte, unsigned bit)
 	CHECK(fclose(f) == 0);
 }
 
+/* ---- sanitizers: a child's signal is to be seen, not reported ----------- */
+
+const char *__asan_default_options(void);
+const char *__tsan_default_options(void);
+
+#define LET_SIGNALS_BE \
+	"handle_segv=0:handle_sigbus=0:handle_abort=0:handle_sigill=0"
+
+const char *
+__asan_default_options(void)
+{
+	return LET_SIGNALS_BE;
+}
+
+const char *
+__tsan_default_options(void)
+{
+	return LET_SIGNALS_BE ":die_after_fork=0";
+}
+
 /* ---- processes --------------------------------------------------------- */
 
 int
@@ -117,6 +139,37 @@ fixture_child(void (*run)(void *), void *arg)
 	}
 	CHECK(waitpid(pid, &status, 0) == pid);
 	return status;
+}
+
+void
+fixture_tiny_disk(const char *folder, unsigned kib)
+{
+	char options[32];
+
+	(void)snprintf(options, sizeof options, "size=%uk", kib);
+	CHECK(unshare(CLONE_NEWNS) == 0);
+	CHECK(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+	CHECK(mount("tmpfs", folder, "tmpfs", 0, options) == 0);
+}
+
+static void
+try_mount(void *arg)
+{
+	if (unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("tmpfs", arg, "tmpfs", 0, "size=64k") < 0)
+		_exit(1);
+}
+
+void
+fixture_needs_mounts(void)
+{
+	char folder[] = "/tmp";
+
+	if (geteuid() != 0)
+		check_skip("needs root, to mount a tiny file system");
+	if (fixture_child(try_mount, folder) != 0)
+		check_skip("no mount is allowed here");
 }
 
 /* ---- archive and map --------------------------------------------------- */

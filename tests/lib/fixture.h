@@ -33,6 +33,13 @@ void fixture_flip(const char *path, size_t byte, unsigned bit);
 /* Run it in a child; the wait status. */
 int fixture_child(void (*run)(void *), void *arg);
 
+/*
+ * In a child (root only): put a file system of that many KiB over the folder,
+ * for this process alone.  Cases that need it call fixture_needs_mounts().
+ */
+void fixture_tiny_disk(const char *folder, unsigned kib);
+void fixture_needs_mounts(void);
+
 /* An archive of our own, and a map with it; cases end at the first error. */
 void fixture_open_archive(const struct tide_config *, struct tide_archive *);
 struct tide_map *
