@@ -61,6 +61,25 @@ struct tide_store *tide_store_open(const char *path, enum tide_store_mode,
     size_t map_size, const char *const *tables, struct tide_err *);
 void tide_store_close(struct tide_store *);
 
+/* True if nothing is in the file but the named tables, all of them empty. */
+bool tide_store_is_blank(struct tide_store *);
+
+/*
+ * Read everything: keys in order, as many as are said to be there, every
+ * value within the file, the list of free pages.  A damaged file may make
+ * LMDB trip over it: use it through tide_store_apart().
+ */
+int tide_store_check(struct tide_store *, struct tide_err *);
+
+/*
+ * Do that in a process of its own, so that whatever LMDB does with a damaged
+ * file is done to nobody else.  No environment may be open.  0, or -1 with
+ * what the check said or how it ended.
+ */
+typedef int tide_check(void *arg, struct tide_err *);
+int tide_store_apart(
+    const char *path, tide_check *, void *arg, struct tide_err *);
+
 /* The file's size in use, in bytes. */
 uint64_t tide_store_used(struct tide_store *);
 
