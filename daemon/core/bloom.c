@@ -139,6 +139,7 @@ tide_bloom_error(const struct tide_bloom_shape *s, uint64_t ones)
 	return pow((double)ones / (double)s->bits, s->positions);
 }
 
+/* Acquire: a state read after the copy is not older than any of its words. */
 void
 tide_bloom_copy(
     const struct tide_bloom_shape *s, uint64_t *to, const tide_bloom_word *from)
@@ -146,7 +147,7 @@ tide_bloom_copy(
 	uint64_t i;
 
 	for (i = 0; i < s->bits / 64; i++)
-		to[i] = atomic_load_explicit(&from[i], memory_order_relaxed);
+		to[i] = atomic_load_explicit(&from[i], memory_order_acquire);
 }
 
 static uint64_t
