@@ -15,19 +15,37 @@ struct lapse_key {
 	uint8_t kind[8];
 };
 
+static uint32_t
+lapse_check(const struct tide_lapse *lapse)
+{
+	return (uint32_t)tide_hash_check(
+	    lapse, offsetof(struct tide_lapse, pad));
+}
+
+bool
+tide_lapse_read(struct tide_bytes value, struct tide_lapse *copy)
+{
+	if (value.size != sizeof *copy)
+		return false;
+	memcpy(copy, value.data, sizeof *copy);
+	return copy->pad == lapse_check(copy);
+}
+
 int
 tide_archive_put_lapse(struct tide_archive *a, const struct tide_lapse *lapse,
     struct tide_err *err)
 {
 	struct tide_txn *txn = tide_txn_begin(a->store, true, err);
+	struct tide_lapse stored = *lapse;
 	struct lapse_key key;
 
 	if (txn == NULL)
 		return -1;
+	stored.pad = lapse_check(lapse);
 	tide_key_number(key.from, lapse->from_ms);
 	tide_key_number(key.kind, lapse->kind);
 	if (tide_txn_put(txn, TIDE_TABLE_LAPSES, tide_bytes(&key, sizeof key),
-		tide_bytes(lapse, sizeof *lapse), err) < 0) {
+		tide_bytes(&stored, sizeof stored), err) < 0) {
 		tide_txn_abort(txn);
 		return -1;
 	}
