@@ -19,7 +19,7 @@
 static void
 store_windows(struct tide_archive *a, unsigned first, unsigned last)
 {
-	char from[32], to[32];
+	char from[64], to[64];
 	unsigned i;
 
 	for (i = first; i <= last; i++) {
@@ -113,7 +113,7 @@ put_and_look_up(void)
 	struct tide_config c;
 	struct tide_archive a;
 	unsigned i;
-	char from[32];
+	char from[64];
 
 	fixture_config(&c);
 	fixture_open_archive(&c, &a);
@@ -586,7 +586,7 @@ enum { SAW_REFUSED, SAW_RIGHT, SAW_WRONG };
 static int
 what_it_says(struct tide_archive *a)
 {
-	char from[32];
+	char from[64];
 	enum tide_verdict v;
 	unsigned i;
 

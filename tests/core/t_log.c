@@ -65,7 +65,7 @@ levels(void)
 static void
 rotated(void)
 {
-	char old[600];
+	char old[700];
 	const char *path = log_path("rotated");
 
 	(void)snprintf(old, sizeof old, "%s.1", path);

@@ -198,7 +198,7 @@ seals_by_span(void)
 static void
 fill(void)
 {
-	char from[32];
+	char from[64];
 	int i;
 
 	for (i = 0;
@@ -281,7 +281,7 @@ span_zero_seals_at_once(void)
 static void
 many_windows(void)
 {
-	char from[32];
+	char from[64];
 	unsigned i;
 
 	start();
