@@ -60,6 +60,24 @@ PROGRAMS = $(B)/tidemarkd $(B)/tidemark-milter $(B)/tidemark
 
 all: $(PROGRAMS) man
 
+# ---- what it needs -------------------------------------------------------
+
+BUILD_DEPS = gcc libc6-dev liblmdb-dev libmilter-dev libjemalloc-dev \
+	     libxxhash-dev
+TEST_DEPS  = $(BUILD_DEPS) m4 perl swaks sasl2-bin libsasl2-modules \
+	     libsasl2-modules-db libdb5.3 libldap-2.5-0 libnsl2 libsasl2-2 \
+	     libssl3 libwrap0 lmdb-utils mandoc iproute2
+LINT_DEPS  = clang clang-format clang-tidy cppcheck shellcheck
+
+deps:
+	@conf/deps.sh "building Tidemark" $(BUILD_DEPS)
+deps-test:
+	@conf/deps.sh "testing Tidemark" $(TEST_DEPS)
+deps-lint:
+	@conf/deps.sh "checking Tidemark" $(TEST_DEPS) $(LINT_DEPS)
+
+# ---- programs ------------------------------------------------------------
+
 $(LIB): $(call obj,$(CORE_SRC))
 	@rm -f $@
 	ar rcs $@ $^
@@ -77,19 +95,147 @@ $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/obj/tests/%.o: CPPFLAGS += -Itests/lib
-
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
 # ---- tests ---------------------------------------------------------------
+#
+# tests/core and tests/race hold one program a file; what needs more than the
+# library says so here.  Programs speak TAP; tests/run adds them up.
 
-TESTLIB   := $(call obj,$(wildcard tests/lib/*.c))
-UNIT       = $(patsubst %.c,$(B)/%,$(wildcard tests/core/t_*.c))
-RACE       = $(patsubst %.c,$(B)/%,$(wildcard tests/race/t_*.c))
+TESTLIB := $(call obj,$(wildcard tests/lib/*.c))
+UNIT    := $(patsubst %.c,$(B)/%,$(wildcard tests/core/t_*.c))
+RACE    := $(patsubst %.c,$(B)/%,$(wildcard tests/race/t_*.c))
+
+MTA := $(call obj,$(addprefix tests/load/,mta.c mta_command.c mta_macros.c \
+	mta_changes.c wire.c))
+BOX := $(call obj,tests/load/mailbox.c tests/load/address.c)
+
+$(B)/obj/tests/%.o: CPPFLAGS += -Itests/lib -Itests/load -Itests/bench
 
 $(B)/tests/%: $(B)/obj/tests/%.o $(TESTLIB) $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ $(CORELIBS)
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(TESTLIBS) $(CORELIBS)
 
+FEED = $(B)/tests/load/feed
+$(FEED): $(call obj,tests/load/replay.c tests/load/tally.c) $(MTA) $(BOX)
+$(B)/tests/load/t_load: $(call obj,tests/load/probe.c) $(MTA)
+$(B)/tests/load/t_load: TESTLIBS = -lmilter
+$(B)/tests/load/t_mailbox: $(BOX)
+$(B)/tests/bench/nullthreaded: $(call obj,tests/bench/nullfilter.c)
+$(B)/tests/bench/nullthreaded: TESTLIBS = -lmilter
+
+$(B)/tests/bench/nullforked: $(call obj,tests/bench/nullfilter.c) \
+	$(call obj,milter/serve.c)
+$(B)/tests/bench/nullforked: TESTLIBS = -lmilter
+
+LOADTESTS = $(B)/tests/load/t_load $(B)/tests/load/t_mailbox
+SCRIPTS  := $(wildcard tests/tools/t_*.sh tests/tree/t_*.sh tests/race/t_*.sh \
+	tests/demo/t_*.sh tests/rig/t_*.sh)
+STORMS   := $(wildcard tests/storm/t_*.sh)
+
+REMEMBERED = $(B)/tests/load/remembered
+
+test-programs: all $(FEED) $(REMEMBERED) $(UNIT) $(RACE) $(LOADTESTS)
+
+run: deps
+	@$(MAKE) -s all $(FEED)
+	@B=$(B) FEED=$(FEED) tests/demo/run.sh run
+
+test: deps-test
+	@$(MAKE) -s test-programs
+	@B=$(B) FEED=$(FEED) tests/run $(UNIT) $(RACE) $(LOADTESTS) $(SCRIPTS)
+
+# Unit and race tests of a sanitizer build.
+check-san:
+	@$(MAKE) -s $(UNIT) $(RACE) $(LOADTESTS)
+	@B=$(B) tests/run $(UNIT) $(RACE) $(LOADTESTS)
+
+check-asan: deps-test
+	@$(MAKE) B=$(B)/asan SAN=address,undefined check-san
+check-tsan: deps-test
+	@$(MAKE) B=$(B)/tsan SAN=thread check-san
+
+# The same again with everything that takes longer; sums all of it up.
+test-all: deps-lint
+	@rm -f $(B)/results
+	@RESULTS=$(CURDIR)/$(B)/results tests/each \
+	    "$(MAKE) test" "$(MAKE) check-asan" "$(MAKE) check-tsan" \
+	    "$(MAKE) storm" "$(MAKE) check-clang" "$(MAKE) lint"
+
+storm: deps-test
+	@$(MAKE) -s test-programs
+	@B=$(B) FEED=$(FEED) STORM=1 tests/run $(STORMS) tests/race/t_*.sh
+
+check-clang: deps-lint
+	@$(MAKE) -s CC=clang B=$(B)/clang test-programs
+
+# ---- lint ----------------------------------------------------------------
+
+SOURCES = $(wildcard include/tidemark/*.h daemon/*.[ch] daemon/core/*.[ch] \
+	milter/*.[ch] tools/*.[ch] tests/*/*.[ch])
+
+lint: deps-lint
+	clang-format --dry-run -Werror $(SOURCES)
+	clang-tidy --quiet --warnings-as-errors='*' $(filter %.c,$(SOURCES)) -- \
+	    $(CPPFLAGS) -std=c11 -Itests/lib -Itests/load -Itests/bench
+	cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr \
+	    --enable=warning,portability,performance -Iinclude \
+	    --suppress=missingIncludeSystem -D_GNU_SOURCE \
+	    $(filter-out tests/%,$(filter %.c,$(SOURCES)))
+	shellcheck -x conf/*.sh tests/run tests/each tests/*/*.sh
+
+# ---- manual pages --------------------------------------------------------
+
+man: $(B)/man/tidemark.conf.5
+
+$(B)/man/tidemark.conf.5: conf/tidemark.conf.5.in $(B)/tidemark
+	@mkdir -p $(@D)
+	@$(B)/tidemark config --man >$@.list
+	@sed -e '/^@PARAMS@$$/{r $@.list' -e 'd}' $< >$@
+	@rm -f $@.list
+
+# ---- install -------------------------------------------------------------
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(B)/tidemarkd $(B)/tidemark-milter $(DESTDIR)$(PREFIX)/sbin
+	install -m 755 $(B)/tidemark $(DESTDIR)$(PREFIX)/bin
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1 \
+	    $(DESTDIR)$(PREFIX)/share/man/man5 $(DESTDIR)$(PREFIX)/share/man/man8
+	install -m 644 tools/tidemark.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(B)/man/tidemark.conf.5 $(DESTDIR)$(PREFIX)/share/man/man5
+	install -m 644 daemon/tidemarkd.8 milter/tidemark-milter.8 \
+	    $(DESTDIR)$(PREFIX)/share/man/man8
+	install -d $(DESTDIR)$(PREFIX)/share/tidemark/sendmail \
+	    $(DESTDIR)$(PREFIX)/share/tidemark/postfix
+	install -m 644 conf/sendmail/* $(DESTDIR)$(PREFIX)/share/tidemark/sendmail
+	install -m 644 conf/postfix/* $(DESTDIR)$(PREFIX)/share/tidemark/postfix
+	install -d $(DESTDIR)/etc/tidemark/conf.d
+	test -e $(DESTDIR)/etc/tidemark/tidemark.conf || \
+	    install -m 644 conf/tidemark.conf $(DESTDIR)/etc/tidemark
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system \
+	    $(DESTDIR)$(PREFIX)/lib/sysusers.d
+	sed 's|@SBINDIR@|$(PREFIX)/sbin|' conf/systemd/tidemark.service \
+	    >$(DESTDIR)$(PREFIX)/lib/systemd/system/tidemark.service
+	install -m 644 conf/systemd/tidemark.sysusers.conf \
+	    $(DESTDIR)$(PREFIX)/lib/sysusers.d/tidemark.conf
+
+# ---- bench ---------------------------------------------------------------
+
+BENCH = $(patsubst tests/bench/%.c,$(B)/tests/bench/%, \
+	$(wildcard tests/bench/b_*.c))
+
+bench: deps
+	@$(MAKE) -s all $(FEED) $(BENCH) $(B)/tests/bench/nullthreaded \
+	    $(B)/tests/bench/nullforked
+	@for b in $(BENCH); do $$b || exit 1; done
+	@B=$(B) FEED=$(FEED) tests/bench/milter.sh
+
+clean:
+	rm -rf $(B) run
+
+.PHONY: all deps deps-test deps-lint run test test-all test-programs \
+	check-san check-asan check-tsan check-clang storm lint man install \
+	bench clean
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sysexits.h>
 #include <time.h>
 #include <unistd.h>
@@ -201,6 +202,8 @@ tell_ready(const struct collector *c)
 static void
 stop(struct collector *c, pthread_t archivist)
 {
+	/* nobody may take us for running while we put everything away */
+	(void)shutdown(c->options->control_fd, SHUT_RDWR);
 	(void)pthread_mutex_lock(&c->lock);
 	c->stop = true;
 	(void)pthread_cond_broadcast(&c->changed);

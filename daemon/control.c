@@ -17,6 +17,7 @@
 
 #define CLIENTS_MAX 32
 #define REQUEST_TIMEOUT_S 60
+#define GROUPS_MOST 4096
 
 static atomic_int clients;
 
@@ -34,8 +35,8 @@ in_group(const char *group, const struct ucred *who)
 	struct group g, *found = NULL;
 	struct passwd p, *user = NULL;
 	char gbuf[8192], pbuf[4096];
-	gid_t gids[256];
-	int i, n = 256;
+	gid_t gids[GROUPS_MOST];
+	int i, n = GROUPS_MOST;
 
 	if (getgrnam_r(group, &g, gbuf, sizeof gbuf, &found) != 0 ||
 	    found == NULL)
@@ -171,6 +172,8 @@ control_run(void *arg)
 		fd = accept4(p.fd, NULL, NULL, SOCK_CLOEXEC);
 		if (fd >= 0)
 			welcome(c, fd);
+		else if (errno == EINVAL)
+			return NULL; /* shut down: we are ending */
 		else if (errno == EMFILE || errno == ENFILE)
 			(void)usleep(100000);
 	}

@@ -32,8 +32,9 @@
 
 #define BACKOFF_FIRST_MS 100
 #define BACKOFF_MOST_MS 30000
-#define STEADY_MS 60000	     /* up so long: the next fall is a new one */
-#define STOP_MARGIN_MS 10000 /* beyond shutdown_grace */
+#define STEADY_MS 60000		/* up so long: the next fall is a new one */
+#define STOP_MARGIN_MS 10000	/* beyond shutdown_grace */
+#define COLLECTOR_FIRST_MS 3000 /* so long the acceptor waits for it */
 #define ARGS_MAX (8 + 2 * TIDE_PROFILES_MAX + 8)
 
 enum role { COLLECTOR, ACCEPTOR, ROLES };
@@ -258,6 +259,8 @@ hear_ready(enum role role)
 
 	if (read(c->ready_fd, &byte, 1) == 1)
 		c->ready = true;
+	if (role == COLLECTOR)
+		sv.child[ACCEPTOR].start_at_ms = 0; /* there is a map now */
 	forget_ready_fd(c);
 	if (sv.child[ACCEPTOR].ready && !sv.told_ready) {
 		sv.told_ready = true;
@@ -271,6 +274,8 @@ static void
 reload(void)
 {
 	got_hup = 0;
+	tide_log_open("tidemarkd", sv.config->log,
+	    (enum tide_log_level)sv.config->log_level); /* rotated, perhaps */
 	if (sv.child[COLLECTOR].pid > 0) /* it checks, and publishes */
 		(void)kill(sv.child[COLLECTOR].pid, SIGHUP);
 }
@@ -340,13 +345,51 @@ close_milter_sockets(void)
 	}
 }
 
+static void
+remove_control_socket(void)
+{
+	char path[TIDE_PATH_MAX + 16];
+
+	(void)snprintf(
+	    path, sizeof path, "%s/control.sock", sv.config->runtime_dir);
+	(void)unlink(path);
+}
+
+/* shutdown_grace, as last published: a reload may have changed it. */
+static uint64_t
+grace(void)
+{
+	struct tide_config now;
+	uint64_t generation;
+	struct tide_err err;
+
+	if (tide_files_read_config(
+		sv.config->runtime_dir, &now, &generation, &err) < 0)
+		return sv.config->shutdown_grace;
+	return now.shutdown_grace;
+}
+
+/* Workers that a killed acceptor has left to us must not outlive us. */
+static void
+kill_orphans(void)
+{
+	FILE *f = fopen("/proc/thread-self/children", "re");
+	int pid;
+
+	if (f == NULL)
+		return;
+	while (fscanf(f, "%d", &pid) == 1)
+		if (pid != (int)sv.child[COLLECTOR].pid)
+			(void)kill(pid, SIGKILL);
+	(void)fclose(f);
+}
+
 /* First the acceptor and its sessions, then the collector. */
 static void
 begin_stop(void)
 {
 	sv.stopping = true;
-	sv.stop_by_ms =
-	    tide_clock_mono_ms() + sv.config->shutdown_grace + STOP_MARGIN_MS;
+	sv.stop_by_ms = tide_clock_mono_ms() + grace() + STOP_MARGIN_MS;
 	notify("STOPPING=1\nSTATUS=letting running sessions finish");
 	tide_log(TIDE_LOG_INFO, "stopping: letting running sessions finish");
 	close_milter_sockets();
@@ -370,6 +413,7 @@ run_until_stopped(void)
 		wait_for_something(100);
 		reap();
 	}
+	kill_orphans();
 	signal_child(COLLECTOR, SIGTERM);
 	sv.stop_by_ms = tide_clock_mono_ms() + STOP_MARGIN_MS;
 	while (sv.child[COLLECTOR].pid > 0) {
@@ -383,9 +427,10 @@ run_until_stopped(void)
 /* ---- before the loop --------------------------------------------------- */
 
 static int
-make_folder(const char *path, const struct passwd *owner, struct tide_err *err)
+make_folder(const char *path, mode_t mode, const struct passwd *owner,
+    struct tide_err *err)
 {
-	if (mkdir(path, 0750) < 0 && errno != EEXIST)
+	if (mkdir(path, mode) < 0 && errno != EEXIST)
 		return tide_err_errno(err, "%s", path);
 	if (owner != NULL && chown(path, owner->pw_uid, owner->pw_gid) < 0)
 		return tide_err_errno(err, "%s", path);
@@ -417,12 +462,26 @@ drop_to(const struct passwd *owner, struct tide_err *err)
 	return 0;
 }
 
+/* The lock is ours, so whoever still listens there is a collector on its way
+ * out: give it a moment. */
+static int
+open_control(struct tide_err *err)
+{
+	int tries, fd = listen_control(sv.config, err);
+
+	for (tries = 0; fd < 0 && tries < 100; tries++) {
+		(void)usleep(20000);
+		fd = listen_control(sv.config, err);
+	}
+	return fd;
+}
+
 static int
 open_sockets(struct tide_err *err)
 {
 	uint32_t i;
 
-	sv.control_fd = listen_control(sv.config, err);
+	sv.control_fd = open_control(err);
 	if (sv.control_fd < 0)
 		return -1;
 	for (i = 0; i < sv.config->profiles; i++) {
@@ -499,9 +558,9 @@ prepare(struct tide_err *err)
 
 	if (find_user(sv.config->user, &owner, err) < 0 ||
 	    (sv.options->root != NULL &&
-		make_folder(sv.options->root, owner, err) < 0) ||
-	    make_folder(sv.config->runtime_dir, owner, err) < 0 ||
-	    make_folder(sv.config->state_dir, owner, err) < 0 ||
+		make_folder(sv.options->root, 0755, owner, err) < 0) ||
+	    make_folder(sv.config->runtime_dir, 0755, owner, err) < 0 ||
+	    make_folder(sv.config->state_dir, 0750, owner, err) < 0 ||
 	    find_bin(err) < 0 || lock_runtime(err) < 0 ||
 	    open_sockets(err) < 0 || drop_to(owner, err) < 0 ||
 	    publish(err) < 0)
@@ -530,8 +589,12 @@ supervise(const struct options *options, const struct tide_config *config)
 	    "tidemarkd", config->log, (enum tide_log_level)config->log_level);
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	set_signals();
+	/* mail is better remembered from the first, but never kept waiting */
+	sv.child[ACCEPTOR].start_at_ms =
+	    tide_clock_mono_ms() + COLLECTOR_FIRST_MS;
 	tide_log(TIDE_LOG_INFO, "tidemarkd " TIDE_VERSION " starts");
 	run_until_stopped();
+	remove_control_socket();
 	tide_log(TIDE_LOG_INFO, "tidemarkd stops");
 	return 0;
 }

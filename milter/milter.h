@@ -114,5 +114,8 @@ void lapse_note(struct tide_map *, enum tide_lapse_kind, uint64_t from_ms,
     uint64_t until_ms);
 /* Deliver what could not be delivered yet. */
 void lapse_flush(struct tide_map *);
+/* Without a map: keep it in a file, for whoever has one later. */
+void lapse_keep(const char *runtime_dir);
+void lapse_recall(struct tide_map *, const char *runtime_dir);
 
 #endif

@@ -56,7 +56,6 @@ session_begin(const struct tide_config *config, uint64_t generation,
 	session.profile = profile;
 	session.map = map;
 	session.slot = slot;
-	count(TIDE_COUNT_CONNECTIONS, 1);
 }
 
 void
@@ -129,6 +128,7 @@ session_connected(const char *client_address, const char *daemon_name)
 	copy_printable(
 	    session.daemon, sizeof session.daemon, or_dash(daemon_name));
 	choose_profile(session.daemon);
+	count(TIDE_COUNT_CONNECTIONS, 1);
 	show_client(session.client);
 }
 

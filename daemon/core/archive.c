@@ -134,7 +134,8 @@ recognise(struct tide_archive *a, struct tide_err *err)
 	if (a->store == NULL)
 		return -1;
 	if (tide_store_is_blank(a->store)) {
-		(void)tide_err_set(err, "%s: is empty", a->path);
+		(void)tide_err_set(
+		    err, "%s: is empty: its creation was cut short", a->path);
 		return 0;
 	}
 	return load_head(a, err) < 0 ? -1 : 1;
@@ -321,7 +322,8 @@ tide_archive_put_window(struct tide_archive *a, struct tide_window_record *r,
 	for (i = 0; i < TIDE_FILTERS; i++) {
 		tide_bloom_fold(
 		    &r->shape[i], words[i], error_when_full(&r->shape[i]));
-		r->ones[i] = tide_bloom_ones(&r->shape[i], words[i]);
+		r->ones[i] = tide_bloom_ones(
+		    &r->shape[i], (const tide_bloom_word *)words[i]);
 	}
 	r->check = record_check(r);
 	txn = tide_txn_begin(a->store, true, err);

@@ -94,6 +94,8 @@ tide_bloom_add(const struct tide_bloom_shape *s, tide_bloom_word *words,
 	return fresh;
 }
 
+/* Acquire: who asks a window that may be cleared meanwhile (query.c) looks at
+ * its state again afterwards, and must not be shown an older one. */
 bool
 tide_bloom_has(const struct tide_bloom_shape *s, const tide_bloom_word *words,
     struct tide_hash h)
@@ -104,7 +106,7 @@ tide_bloom_has(const struct tide_bloom_shape *s, const tide_bloom_word *words,
 
 	for (i = 0; i < s->positions; walk_next(&w, ++i)) {
 		word = atomic_load_explicit(
-		    &words[w.at / 64], memory_order_relaxed);
+		    &words[w.at / 64], memory_order_acquire);
 		if ((word >> (w.at % 64) & 1) == 0)
 			return false;
 	}
@@ -124,12 +126,13 @@ tide_bloom_positions(const struct tide_bloom_shape *s, struct tide_hash h,
 }
 
 uint64_t
-tide_bloom_ones(const struct tide_bloom_shape *s, const uint64_t *words)
+tide_bloom_ones(const struct tide_bloom_shape *s, const tide_bloom_word *words)
 {
 	uint64_t i, ones = 0;
 
 	for (i = 0; i < s->bits / 64; i++)
-		ones += (uint64_t)__builtin_popcountll(words[i]);
+		ones += (uint64_t)__builtin_popcountll(
+		    atomic_load_explicit(&words[i], memory_order_relaxed));
 	return ones;
 }
 
@@ -139,7 +142,6 @@ tide_bloom_error(const struct tide_bloom_shape *s, uint64_t ones)
 	return pow((double)ones / (double)s->bits, s->positions);
 }
 
-/* Acquire: a state read after the copy is not older than any of its words. */
 void
 tide_bloom_copy(
     const struct tide_bloom_shape *s, uint64_t *to, const tide_bloom_word *from)
@@ -147,7 +149,7 @@ tide_bloom_copy(
 	uint64_t i;
 
 	for (i = 0; i < s->bits / 64; i++)
-		to[i] = atomic_load_explicit(&from[i], memory_order_acquire);
+		to[i] = atomic_load_explicit(&from[i], memory_order_relaxed);
 }
 
 static uint64_t

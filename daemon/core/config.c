@@ -137,13 +137,13 @@ tide_config_load(
 	const struct place nowhere = { .file = NULL };
 
 	memset(complaints, 0, sizeof *complaints);
+	tide_config_defaults(c, NULL);
 	if (r == NULL) {
 		tide_complain(complaints, &nowhere, "out of memory");
 		return -1;
 	}
 	r->config = c;
 	r->complaints = complaints;
-	tide_config_defaults(c, NULL);
 	tide_reading_file(r, NULL, path);
 	for (unsigned i = 0; i < c->profiles; i++)
 		fill_profile(c, i, r->set[IN_PROFILE + i]);

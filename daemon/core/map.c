@@ -75,8 +75,10 @@ tide_map_pulse_is_stale(const struct tide_map *map, uint64_t stale_ms)
 {
 	uint64_t beat =
 	    atomic_load_explicit(&map->control->pulse_ms, memory_order_relaxed);
+	uint64_t now = tide_clock_mono_ms();
 
-	return beat + stale_ms < tide_clock_mono_ms();
+	/* a beat ahead of the clock is of another boot */
+	return beat > now || now - beat > stale_ms;
 }
 
 bool

@@ -93,10 +93,12 @@ const struct tide_param tide_params[] = {
 		"A window that is full ends earlier." },
 	{ GLOBAL(window_senders), RESTART, .kind = TIDE_PARAM_COUNT,
 	  .fallback = "100k", RANGE("16", "100m"),
-	  .help = "How many different senders a window has room for." },
+	  .help = "How many different senders a window has room for. "
+		"A domain counts once beside its addresses." },
 	{ GLOBAL(window_recipients), RESTART, .kind = TIDE_PARAM_COUNT,
 	  .fallback = "100k", RANGE("16", "100m"),
-	  .help = "How many different recipients a window has room for." },
+	  .help = "How many different recipients a window has room for. "
+		"A domain counts once beside its addresses." },
 	{ GLOBAL(window_error), RESTART, .kind = TIDE_PARAM_SHARE,
 	  .fallback = "0.001", RANGE("0.000001", "0.1"),
 	  .help = "The share of wrong answers \"probably seen\" "

@@ -160,92 +160,99 @@ chance(const struct asking *k, const struct tide_window_record *r)
 /* ---- windows in memory: of the map, or of a checkpoint ------------------ */
 
 static void
-look_into_words(struct asking *k, struct tide_window_record *r,
-    uint64_t *words[TIDE_FILTERS])
+note_window(struct asking *k, const struct tide_window_record *r, bool found,
+    bool sealed)
+{
+	double error = chance(k, r);
+
+	k->a->windows++;
+	k->a->error = 1 - (1 - k->a->error) * (1 - error);
+	if (found)
+		add_hit(k, r, error, sealed);
+}
+
+/* Every filter asked for has it. */
+static bool
+look_into_words(const struct asking *k, struct tide_window_record *r,
+    tide_bloom_word *const words[TIDE_FILTERS])
 {
 	bool found = true;
 	unsigned i;
 
 	for (i = 0; i < TIDE_FILTERS; i++) {
 		r->ones[i] = tide_bloom_ones(&r->shape[i], words[i]);
-		if (k->wanted[i])
-			found = found &&
-			    tide_bloom_has(&r->shape[i],
-				(const tide_bloom_word *)words[i], k->hash[i]);
+		if (k->wanted[i] &&
+		    !tide_bloom_has(&r->shape[i], words[i], k->hash[i]))
+			found = false;
 	}
-	k->a->windows++;
-	k->a->error = 1 - (1 - k->a->error) * (1 - chance(k, r));
-	if (found)
-		add_hit(k, r, chance(k, r), false);
+	return found;
 }
 
-/* Copy the window; false if it was sealed and cleared under our eyes. */
 static bool
-snapshot(const struct tide_map *map, const struct tide_window *w,
-    struct tide_window_record *r, uint64_t *words[TIDE_FILTERS])
+is_filled(const struct tide_window *w)
 {
 	uint32_t state = atomic_load(&w->state);
-	unsigned i;
 
-	if (state != TIDE_WINDOW_OPEN && state != TIDE_WINDOW_SEALING)
-		return false;
-	memset(r, 0, sizeof *r);
-	r->number = atomic_load(&w->number);
-	r->from_ms = atomic_load(&w->opened_ms);
-	r->until_ms = atomic_load(&w->closed_ms);
-	for (i = 0; i < TIDE_FILTERS; i++) {
-		r->shape[i] = *tide_window_shape(map, i);
-		tide_bloom_copy(
-		    &r->shape[i], words[i], tide_window_words(map, w, i));
-	}
-	state = atomic_load(&w->state);
-	return (state == TIDE_WINDOW_OPEN || state == TIDE_WINDOW_SEALING) &&
-	    atomic_load(&w->number) == r->number;
+	return state == TIDE_WINDOW_OPEN || state == TIDE_WINDOW_SEALING;
+}
+
+/*
+ * Look where workers are writing: bits are only ever added.  If the window is
+ * cleared under our eyes, it is in the archive, where we look next.
+ */
+static void
+look_into_live(
+    struct asking *k, const struct tide_map *map, const struct tide_window *w)
+{
+	struct tide_window_record r = { .number = atomic_load(&w->number),
+		.from_ms = atomic_load(&w->opened_ms),
+		.until_ms = atomic_load(&w->closed_ms),
+		.shape = {
+		    *tide_window_shape(map, 0), *tide_window_shape(map, 1) } };
+	tide_bloom_word *const words[TIDE_FILTERS] = {
+		tide_window_words(map, w, 0), tide_window_words(map, w, 1)
+	};
+	bool filled = is_filled(w), found = look_into_words(k, &r, words);
+
+	if (!filled || !is_filled(w) || atomic_load(&w->number) != r.number)
+		return;
+	if (r.until_ms < r.from_ms) /* open: it covers up to now */
+		r.until_ms =
+		    k->q->now_ms > r.from_ms ? k->q->now_ms : r.from_ms;
+	add_span(k, r.from_ms, r.until_ms);
+	if (is_asked(k, &r))
+		note_window(k, &r, found, false);
 }
 
 static void
 look_into_map(struct asking *k, const struct tide_map *map)
 {
-	uint64_t *words[TIDE_FILTERS] = { NULL, NULL };
-	struct tide_window_record r;
-	unsigned i;
-
-	for (i = 0; i < TIDE_FILTERS; i++) {
-		words[i] = malloc(tide_bloom_bytes(tide_window_shape(map, i)));
-		if (words[i] == NULL)
-			k->no_memory = true;
-	}
-	for (i = 0; !k->no_memory && i < 2; i++) {
-		if (!snapshot(map, map->window[i], &r, words))
-			continue;
-		if (r.until_ms < r.from_ms) /* open: it covers up to now */
-			r.until_ms =
-			    k->q->now_ms > r.from_ms ? k->q->now_ms : r.from_ms;
-		add_span(k, r.from_ms, r.until_ms);
-		if (is_asked(k, &r))
-			look_into_words(k, &r, words);
-	}
-	for (i = 0; i < TIDE_FILTERS; i++)
-		free(words[i]);
+	look_into_live(k, map, map->window[0]);
+	look_into_live(k, map, map->window[1]);
 }
 
-static int
-look_into_checkpoint(
-    struct asking *k, struct tide_archive *archive, struct tide_err *err)
+/* One that cannot be read covers nothing: its time is a gap by itself. */
+static void
+look_into_checkpoint(struct asking *k, struct tide_archive *archive)
 {
 	struct tide_checkpoint c;
+	struct tide_err err;
 	unsigned i;
-	int rc = tide_checkpoint_load(archive, &c, err);
 
-	if (rc <= 0)
-		return rc;
+	if (tide_checkpoint_load(archive, &c, &err) <= 0)
+		return;
 	for (i = 0; i < c.windows; i++) {
-		add_span(k, c.record[i].from_ms, c.record[i].until_ms);
-		if (is_asked(k, &c.record[i]))
-			look_into_words(k, &c.record[i], c.words[i]);
+		struct tide_window_record *r = &c.record[i];
+		tide_bloom_word *const words[TIDE_FILTERS] = {
+			(tide_bloom_word *)c.words[i][0],
+			(tide_bloom_word *)c.words[i][1]
+		};
+
+		add_span(k, r->from_ms, r->until_ms);
+		if (is_asked(k, r))
+			note_window(k, r, look_into_words(k, r, words), false);
 	}
 	tide_checkpoint_free(&c);
-	return 0;
 }
 
 /* ---- windows of the archive -------------------------------------------- */
@@ -281,6 +288,7 @@ look_into_record(void *arg, struct tide_bytes key, struct tide_bytes value,
 {
 	struct asking *k = arg;
 	struct tide_window_record r;
+	int found;
 
 	(void)key;
 	(void)err;
@@ -294,19 +302,10 @@ look_into_record(void *arg, struct tide_bytes key, struct tide_bytes value,
 		add_span(k, r.from_ms, r.until_ms);
 		return 0;
 	}
-	k->a->windows++;
-	k->a->error = 1 - (1 - k->a->error) * (1 - chance(k, &r));
-	switch (lookup(k, &r)) {
-	case 1:
-		if (!was_hit(k, r.number))
-			add_hit(k, &r, chance(k, &r), true);
-		break;
-	case -1:
+	found = lookup(k, &r);
+	if (found < 0)
 		add_gap(k, r.from_ms, r.until_ms, TIDE_LAPSE_DAMAGE);
-		break;
-	default:
-		break;
-	}
+	note_window(k, &r, found == 1 && !was_hit(k, r.number), true);
 	add_span(k, r.from_ms, r.until_ms);
 	return 0;
 }
@@ -367,6 +366,35 @@ find_gaps(struct asking *k)
 			seen = k->span[i].until_ms;
 	}
 	add_gap(k, seen, k->a->until_ms, 0);
+}
+
+/* Neighbours of one kind are one gap to a reader. */
+static void
+merge_gaps(struct tide_answer *a)
+{
+	size_t i, kept = 0;
+
+	for (i = 1; i < a->gaps; i++) {
+		if (a->gap[i].kind == a->gap[kept].kind &&
+		    a->gap[i].from_ms <= a->gap[kept].until_ms) {
+			if (a->gap[i].until_ms > a->gap[kept].until_ms)
+				a->gap[kept].until_ms = a->gap[i].until_ms;
+		} else {
+			a->gap[++kept] = a->gap[i];
+		}
+	}
+	if (a->gaps > 0)
+		a->gaps = kept + 1;
+}
+
+/* The acceptor reports a time of being down only when it is up again. */
+static void
+note_absence(struct asking *k, const struct tide_map *map)
+{
+	uint64_t beat = atomic_load(&map->acceptor->pulse_wall_ms);
+
+	if (beat + TIDE_ACCEPTOR_SILENT_MS < k->q->now_ms)
+		add_gap(k, beat, k->q->now_ms, TIDE_LAPSE_DOWN);
 }
 
 static int
@@ -476,9 +504,11 @@ tide_query(struct tide_archive *archive, const struct tide_map *map,
 	if (rc == 0 && map != NULL)
 		look_into_map(&k, map);
 	else if (rc == 0)
-		rc = look_into_checkpoint(&k, archive, err);
+		look_into_checkpoint(&k, archive);
 	if (rc == 0)
 		rc = ask_archive(&k, archive, err);
+	if (rc == 0 && map != NULL)
+		note_absence(&k, map);
 	if (rc == 0)
 		find_gaps(&k);
 	free(k.span);
@@ -490,6 +520,7 @@ tide_query(struct tide_archive *archive, const struct tide_map *map,
 	}
 	if (a->gaps > 0)
 		qsort(a->gap, a->gaps, sizeof *a->gap, by_time);
+	merge_gaps(a);
 	if (a->hits > 0)
 		qsort(a->hit, a->hits, sizeof *a->hit, hits_by_time);
 	return 0;

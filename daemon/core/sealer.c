@@ -141,8 +141,8 @@ archive_window(struct tide_sealer *s, const struct tide_window *w,
 	return tide_archive_put_window(s->archive, &r, s->words, err); /* S5 */
 }
 
-/* Release: who copies the window (query.c) and finds a zero of these, finds
- * S6 as well. */
+/* Release: who looks into the window (query.c) and finds a zero of these,
+ * finds S6 as well. */
 static void
 zero(tide_bloom_word *words, size_t n)
 {

@@ -97,7 +97,8 @@ void tide_config_defaults(struct tide_config *, const char *root);
 
 /*
  * Read the file and what it includes.  0, or -1 with every complaint there
- * is; *config is then undefined.
+ * is; *config then holds what could be read of it, and defaults: enough to
+ * find a daemon by, not to run one.
  */
 int tide_config_load(
     struct tide_config *, const char *path, struct tide_complaints *);

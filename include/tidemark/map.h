@@ -114,6 +114,8 @@ struct tide_lapse {
 struct tide_acceptor {
 	_Atomic uint32_t pid;
 	_Atomic uint32_t listening; /* 1 from ready to stop */
+	_Atomic uint32_t supervisor; /* whose sockets it serves */
+	_Atomic uint32_t pad;
 	_Atomic uint64_t pulse_ms;  /* monotonic */
 	_Atomic uint64_t pulse_wall_ms;
 	_Atomic uint64_t started_ms; /* wall */

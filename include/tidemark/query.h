@@ -46,6 +46,9 @@ struct tide_answer {
 	size_t gaps;
 };
 
+/* An acceptor that has not beaten for so long is not there. */
+#define TIDE_ACCEPTOR_SILENT_MS 5000
+
 /* The exit codes of `tidemark query`. */
 enum tide_verdict {
 	TIDE_FOUND = 0,

@@ -163,7 +163,8 @@ false_positives_as_predicted(void)
 	for (k = 0; k < LENGTH(wanted); k++) {
 		struct tide_bloom_shape s = tide_bloom_size(n, wanted[k]);
 		uint64_t i, found = 0, *words = filled(&s, 0, n);
-		double p = tide_bloom_error(&s, tide_bloom_ones(&s, words));
+		double p = tide_bloom_error(
+		    &s, tide_bloom_ones(&s, (tide_bloom_word *)words));
 		double sigma = sqrt(p * (1 - p) / (double)tries), rate;
 
 		for (i = 0; i < tries; i++)
@@ -183,13 +184,13 @@ ones_and_error(void)
 	struct tide_bloom_shape s = { 4096, 3, 0, 1 };
 	uint64_t words[64] = { 0 };
 
-	CHECK_INT(tide_bloom_ones(&s, words), 0);
+	CHECK_INT(tide_bloom_ones(&s, (tide_bloom_word *)words), 0);
 	CHECK(tide_bloom_error(&s, 0) == 0);
 	CHECK(tide_bloom_error(&s, 4096) == 1);
 	CHECK(fabs(tide_bloom_error(&s, 2048) - 0.125) < 1e-12);
 	words[63] = 1ull << 63;
 	words[0] = 5;
-	CHECK_INT(tide_bloom_ones(&s, words), 3);
+	CHECK_INT(tide_bloom_ones(&s, (tide_bloom_word *)words), 3);
 }
 
 static void
@@ -222,7 +223,8 @@ check_fold(uint64_t n)
 	    (unsigned long long)n, (unsigned long long)s.bits);
 	for (i = 0; i < n; i++)
 		CHECK(has(&s, words, i));
-	CHECK(tide_bloom_error(&s, tide_bloom_ones(&s, words)) <= full ||
+	CHECK(tide_bloom_error(
+		  &s, tide_bloom_ones(&s, (tide_bloom_word *)words)) <= full ||
 	    s.bits == tide_bloom_size(10000, 0.01).bits);
 	free(words);
 	free(built);

@@ -96,7 +96,8 @@ write_and_load(void)
 	CHECK_INT(c.record[0].until_ms, T0 + 50);
 	CHECK_INT(c.record[0].messages, 1);
 	CHECK_INT(c.record[0].flags, TIDE_WINDOW_WAS_RESTORED);
-	CHECK(tide_bloom_ones(&c.record[0].shape[0], c.words[0][0]) > 10);
+	CHECK(tide_bloom_ones(&c.record[0].shape[0],
+		  (tide_bloom_word *)c.words[0][0]) > 10);
 	tide_checkpoint_free(&c);
 	end();
 }

@@ -237,6 +237,30 @@ lapses(void)
 	}
 }
 
+/* No acceptor has beaten since 56: nobody took connections. */
+static void
+silent_acceptor(void)
+{
+	struct tide_question q = { .from = "no@b.example",
+		.has_since = true,
+		.since_ms = 50,
+		.until_ms = 3600056,
+		.now_ms = 3600056 };
+	struct tide_answer a;
+
+	start();
+	CHECK_INT(fixture_ask(&archive, map, &q, NULL), TIDE_ABSENT);
+	atomic_store(&map->acceptor->pulse_wall_ms, 56);
+	CHECK_INT(fixture_ask(&archive, map, &q, &a), TIDE_NOT_COVERED);
+	CHECK_INT(a.gaps, 1);
+	CHECK_INT(a.gap[0].kind, TIDE_LAPSE_DOWN);
+	CHECK_INT(a.gap[0].from_ms, 56);
+	tide_answer_free(&a);
+	q.until_ms = 55;
+	CHECK_INT(fixture_ask(&archive, map, &q, NULL), TIDE_ABSENT);
+	end();
+}
+
 static void
 reasons_have_words(void)
 {
@@ -529,6 +553,7 @@ long_addresses(void)
 CHECK_CASES({ "answers", answers },
     { "what an answer says", what_an_answer_says },
     { "an empty archive", empty_archive }, { "lapses", lapses },
+    { "an acceptor that is silent", silent_acceptor },
     { "gaps have reasons", reasons_have_words },
     { "damaged records are gaps", damaged_records },
     { "a damaged record whose time is another's", damaged_and_overlapped },

@@ -193,6 +193,7 @@ fixture_make_map(const struct tide_config *c, const struct tide_archive *a)
 	CHECK_MSG(
 	    tide_live_open(c, &a->key, false, &map, &why) == TIDE_LIVE_MADE,
 	    "%s", why.text);
+	atomic_store(&map->acceptor->pulse_wall_ms, UINT64_MAX / 2);
 	return map;
 }
 

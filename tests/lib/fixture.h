@@ -40,7 +40,8 @@ int fixture_child(void (*run)(void *), void *arg);
 void fixture_tiny_disk(const char *folder, unsigned kib);
 void fixture_needs_mounts(void);
 
-/* An archive of our own, and a map with it; cases end at the first error. */
+/* An archive of our own, and a map with it, whose acceptor beats for ever;
+ * cases end at the first error. */
 void fixture_open_archive(const struct tide_config *, struct tide_archive *);
 struct tide_map *
 fixture_make_map(const struct tide_config *, const struct tide_archive *);

@@ -4,7 +4,7 @@
 # Stand-ins (tests/rig/other.c) sit on Tidemark's two sockets, so a failure
 # here is the rig's, not the product's.
 set -u
-. tests/rig/tap.sh
+. tests/lib/tap.sh
 . tests/rig/rig.sh
 
 rig_can || tap_skip "the sendmail rig" "$rig_why"

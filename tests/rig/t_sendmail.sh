@@ -6,7 +6,7 @@
 #
 # $B is the build to test (build).
 set -u
-. tests/rig/tap.sh
+. tests/lib/tap.sh
 . tests/rig/rig.sh
 
 B=${B:-build}
@@ -275,7 +275,7 @@ memory()
 	check "query --json is JSON" json "$RIG/found.json"
 	check "a miss with --json exits 1, too" exits 1 \
 		tidemark query --from nobody@from.test --json
-	tidemark dump >"$RIG/dump.json"
+	tidemark dump --json >"$RIG/dump.json"
 	check "dump has records, each of version 1" \
 		json "$RIG/dump.json" version 1
 }

@@ -1,0 +1,84 @@
+/*
+ * pool - the collector's side of the buckets: drain, tick, resolve, reclaim,
+ * evict; rebuild after a crash; audit.  See PROTOCOL buckets in buckets.h.
+ *
+ * One thread of one process calls these.  Nothing here waits for a worker.
+ */
+#ifndef TIDEMARK_POOL_H
+#define TIDEMARK_POOL_H
+
+#include "tidemark/buckets.h"
+#include "tidemark/map.h"
+
+#define TIDE_PENDING 1024u
+
+/* An overflow to be reported. */
+struct tide_overflow {
+	unsigned class;
+	const char *key;
+	unsigned length;
+	uint32_t slot;	/* low half of the floor at which it overflowed */
+	uint32_t times;	/* 1, and 1 more for each K + 1 drops since */
+};
+
+/*
+ * True when it has been dealt with for good (the ban is durable and visible):
+ * the bucket is then emptied.  False: ask again later; until then the bucket
+ * stays overflowed.
+ */
+typedef bool tide_on_overflow(void *arg, const struct tide_overflow *);
+
+struct tide_pool {
+	struct tide_flow *flow;
+	struct tide_slot *slots;	/* whose epochs to wait for */
+	uint32_t slot_count;
+	tide_on_overflow *on_overflow;
+	void *arg;
+	uint32_t pending[TIDE_PENDING]; /* buckets that wait to be resolved */
+	uint32_t pendings;
+	/* a rebuild whose second half waits for the workers to pass */
+	unsigned char *seen, *used;
+	uint64_t rebuild_target;
+};
+
+/* Lay out an empty pool in zeroed regions. */
+void tide_pool_format(struct tide_flow *, const uint8_t secret[16]);
+
+/* Set a class's depth and leak time; it may be in use already. */
+void tide_pool_set_class(struct tide_pool *, unsigned class, uint32_t depth,
+    uint64_t leak_ms, uint64_t now_ms);
+
+/* Take over what a collector before us left. */
+int tide_pool_rebuild(struct tide_pool *, struct tide_err *);
+void tide_pool_close(struct tide_pool *);
+
+/* Take all posts; how many. */
+unsigned tide_pool_drain(struct tide_pool *);
+
+/* Add drops from the collector itself (`tidemark report', restoring). */
+bool tide_pool_add(struct tide_pool *, unsigned class,
+    const struct tide_flow_key *, uint32_t drops);
+
+/* Leak whatever is due at now_ms (monotonic), all classes. */
+void tide_pool_leak(struct tide_pool *, uint64_t now_ms);
+
+/* Leak one drop from every bucket of a class. */
+void tide_pool_tick(struct tide_pool *, unsigned class);
+
+/* Try the pending overflows again. */
+void tide_pool_resolve(struct tide_pool *);
+
+/* Free what no worker can see any more. */
+void tide_pool_reclaim(struct tide_pool *);
+
+/* Empty the key's bucket.  False if there is none. */
+bool tide_pool_reset(
+    struct tide_pool *, unsigned class, const struct tide_flow_key *);
+
+/*
+ * Check every invariant; the number of faults, the first of them in *err.
+ * Workers may go on meanwhile: only what the collector owns is judged.
+ */
+unsigned tide_pool_audit(struct tide_pool *, struct tide_err *);
+
+#endif

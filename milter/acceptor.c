@@ -1,0 +1,407 @@
+/*
+ * acceptor - accept, fork, reap, beat.
+ *
+ * Single-threaded and small, so that a fork is cheap; it never runs libmilter
+ * itself.  The listening sockets are the supervisor's: if the acceptor dies,
+ * whoever connects waits in the backlog for the next one.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "milter.h"
+#include "tidemark/clock.h"
+#include "tidemark/files.h"
+#include "tidemark/log.h"
+
+#define BEAT_MS 500
+#define MAP_RETRY_MS 50
+#define PREDECESSOR_MS 15000
+#define UNNOTICED_MS 3000 /* so long a mail server waits without giving up */
+#define ORPHANS_POLLED 64
+#define ACCEPTS_A_ROUND 16
+
+static struct {
+	struct acceptor_options *options;
+	struct tide_config config;
+	uint64_t generation;
+	struct tide_map *map;
+	uint64_t map_tried_ms;
+	bool map_missed;
+	uint64_t beat_ms;
+	uint64_t full_since_ms; /* wall; 0: there is room */
+	bool full_told;
+	pid_t pid;
+	sigset_t open_mask;
+} ac;
+
+static volatile sig_atomic_t stopping;
+
+static void
+on_signal(int sig)
+{
+	if (sig == SIGTERM || sig == SIGINT)
+		stopping = 1;
+}
+
+/* ---- the map ----------------------------------------------------------- */
+
+/*
+ * While nobody listened, mail may have gone by.  Of an acceptor that died and
+ * came back, with the supervisor holding the sockets, mail servers notice
+ * nothing unless it takes long; but where the sockets were gone, every moment
+ * counts.
+ */
+static void
+note_downtime(void)
+{
+	struct tide_acceptor *a = ac.map->acceptor;
+	uint64_t last = atomic_load(&a->pulse_wall_ms);
+	uint64_t now = tide_clock_wall_ms();
+	bool same_sockets = atomic_load(&a->listening) != 0 &&
+	    atomic_load(&a->supervisor) == (uint32_t)getppid();
+
+	if (last != 0 && (!same_sockets || now > last + UNNOTICED_MS))
+		lapse_note(ac.map, TIDE_LAPSE_DOWN, last, now);
+	atomic_store(&a->supervisor, (uint32_t)getppid());
+}
+
+static void
+attach_map(void)
+{
+	struct tide_err err;
+	uint64_t now = tide_clock_mono_ms();
+
+	if (ac.map_tried_ms != 0 && now < ac.map_tried_ms + MAP_RETRY_MS)
+		return;
+	ac.map_tried_ms = now;
+	ac.map =
+	    tide_map_attach(ac.config.runtime_dir, TIDE_MAP_ACCEPTOR, &err);
+	if (ac.map == NULL) {
+		if (!ac.map_missed)
+			tide_log(TIDE_LOG_ERROR,
+			    "no map (%s): mail is answered by on_error",
+			    err.text);
+		ac.map_missed = true;
+		return;
+	}
+	ac.map_missed = false;
+	note_downtime();
+	lapse_recall(ac.map, ac.config.runtime_dir);
+	atomic_store(&ac.map->acceptor->pid, (uint32_t)ac.pid);
+	atomic_store(&ac.map->acceptor->started_ms, tide_clock_wall_ms());
+	tide_count(ac.map->counters, TIDE_COUNT_ACCEPTOR_STARTS, 1);
+	roster_use_map(ac.map);
+	atomic_store(&ac.map->acceptor->listening, 1);
+	tide_log(TIDE_LOG_INFO, "map attached, %u workers taken over",
+	    roster_busy());
+}
+
+/* The collector may have made a new map, or none yet. */
+static void
+follow_map(void)
+{
+	if (ac.map != NULL &&
+	    !tide_map_is_current(ac.map, ac.config.runtime_dir)) {
+		roster_use_map(NULL);
+		tide_map_detach(ac.map);
+		ac.map = NULL;
+		ac.map_tried_ms = 0;
+	}
+	if (ac.map == NULL)
+		attach_map();
+}
+
+static void
+follow_configuration(void)
+{
+	struct tide_err err;
+
+	if (ac.map == NULL ||
+	    atomic_load(&ac.map->control->generation) == ac.generation)
+		return;
+	if (tide_files_read_config(
+		ac.config.runtime_dir, &ac.config, &ac.generation, &err) < 0) {
+		tide_log(TIDE_LOG_WARNING, "%s", err.text);
+		return;
+	}
+	tide_log_open("tidemark-milter", ac.config.log,
+	    (enum tide_log_level)ac.config.log_level);
+}
+
+static void
+beat(void)
+{
+	uint64_t now = tide_clock_mono_ms();
+
+	if (now < ac.beat_ms + BEAT_MS)
+		return;
+	ac.beat_ms = now;
+	follow_map();
+	follow_configuration();
+	if (ac.map == NULL) {
+		lapse_keep(ac.config.runtime_dir);
+		return;
+	}
+	atomic_store(&ac.map->acceptor->pulse_ms, now);
+	atomic_store(&ac.map->acceptor->pulse_wall_ms, tide_clock_wall_ms());
+	roster_check_deadlines(ac.config.worker_stuck, ac.config.worker_idle);
+	lapse_flush(ac.map);
+}
+
+/* ---- forking ----------------------------------------------------------- */
+
+static void __attribute__((noreturn))
+be_worker(int fd, int entry, unsigned profile)
+{
+	static const int sigs[] = { SIGTERM, SIGINT, SIGHUP, SIGCHLD };
+	struct tide_slot *slot = roster_slot(entry);
+	sigset_t chld;
+	unsigned i;
+
+	roster_register_child(slot, ac.pid);
+	for (i = 0; i < ac.options->listeners; i++)
+		(void)close(ac.options->listener[i].fd);
+	roster_close_descriptors();
+	for (i = 0; i < sizeof sigs / sizeof *sigs; i++)
+		(void)signal(sigs[i], SIG_DFL);
+	sigemptyset(&chld); /* the others stay blocked for libmilter's thread */
+	sigaddset(&chld, SIGCHLD);
+	(void)sigprocmask(SIG_UNBLOCK, &chld, NULL);
+	if (ac.map != NULL)
+		tide_map_become_worker(ac.map);
+	session_begin(&ac.config, ac.generation, profile,
+	    slot != NULL ? ac.map : NULL, slot);
+	serve_connection(fd, &milter_filter);
+}
+
+/* No process to be had: the mail server decides by its own flags. */
+static void
+fork_failed(int entry)
+{
+	tide_log(TIDE_LOG_ERROR, "fork: %s", strerror(errno));
+	roster_cancel(entry);
+	lapse_note(ac.map, TIDE_LAPSE_FULL, tide_clock_wall_ms(),
+	    tide_clock_wall_ms());
+	if (ac.map != NULL)
+		tide_count(ac.map->counters, TIDE_COUNT_FORK_FAILURES, 1);
+}
+
+/* One connection of a listener; false if there was none. */
+static bool
+accept_one(const struct listener *l)
+{
+	int fd, entry;
+	pid_t pid;
+
+	if (roster_busy() >= ac.config.max_workers)
+		return false;
+	fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC);
+	if (fd < 0)
+		return false;
+	if (ac.map == NULL)
+		attach_map();
+	entry = roster_reserve(l->profile);
+	if (entry < 0) {
+		(void)close(fd);
+		return false;
+	}
+	pid = fork();
+	if (pid == 0)
+		be_worker(fd, entry, l->profile);
+	(void)close(fd);
+	if (pid < 0)
+		fork_failed(entry);
+	else
+		roster_forked(entry, pid);
+	return pid >= 0;
+}
+
+/* ---- the loop ---------------------------------------------------------- */
+
+/* Past max_workers connections wait in the backlog.  Waiting long, a mail
+ * server goes on without us: that is a lapse. */
+static bool
+is_full(void)
+{
+	uint64_t now = tide_clock_wall_ms();
+
+	if (roster_busy() < ac.config.max_workers) {
+		if (ac.full_since_ms != 0 &&
+		    now > ac.full_since_ms + UNNOTICED_MS)
+			lapse_note(
+			    ac.map, TIDE_LAPSE_FULL, ac.full_since_ms, now);
+		ac.full_since_ms = 0;
+		return false;
+	}
+	if (ac.full_since_ms == 0) {
+		ac.full_since_ms = now;
+		if (ac.map != NULL)
+			tide_count(
+			    ac.map->counters, TIDE_COUNT_BACKLOG_WAITS, 1);
+		if (!ac.full_told)
+			tide_log(TIDE_LOG_WARNING,
+			    "max_workers = %u is reached: connections wait",
+			    ac.config.max_workers);
+		ac.full_told = true;
+	}
+	return true;
+}
+
+static void
+wait_and_accept(void)
+{
+	struct pollfd p[TIDE_PROFILES_MAX + ORPHANS_POLLED];
+	const struct timespec t = { .tv_nsec = BEAT_MS * 1000000L };
+	unsigned i, k, n = ac.options->listeners;
+	bool full = is_full();
+
+	for (i = 0; i < n; i++)
+		p[i] = (struct pollfd){ .fd = full ? -1
+						   : ac.options->listener[i].fd,
+			.events = POLLIN };
+	k = n + roster_poll(p + n, ORPHANS_POLLED);
+	if (ppoll(p, k, &t, &ac.open_mask) <= 0)
+		return;
+	for (i = 0; i < n; i++)
+		for (k = 0; p[i].revents != 0 && k < ACCEPTS_A_ROUND; k++)
+			if (!accept_one(&ac.options->listener[i]))
+				break;
+}
+
+static void
+close_listeners(void)
+{
+	unsigned i;
+
+	for (i = 0; i < ac.options->listeners; i++) {
+		(void)close(ac.options->listener[i].fd);
+		ac.options->listener[i].fd = -1;
+	}
+	if (ac.map != NULL)
+		atomic_store(&ac.map->acceptor->listening, 0);
+}
+
+/*
+ * Let running sessions finish.  If the supervisor is gone, though, a new one
+ * is on its way: leave the workers to the acceptor it will start.
+ */
+static void
+finish(pid_t supervisor)
+{
+	uint64_t until = tide_clock_mono_ms() + ac.config.shutdown_grace;
+
+	close_listeners();
+	while (roster_busy() > 0 && getppid() == supervisor) {
+		if (tide_clock_mono_ms() > until) {
+			tide_log(TIDE_LOG_WARNING,
+			    "%u sessions did not finish in time",
+			    roster_busy());
+			roster_kill_all();
+			until = UINT64_MAX;
+		}
+		wait_and_accept();
+		roster_reap();
+		beat();
+	}
+	lapse_flush(ac.map);
+	if (ac.map == NULL)
+		lapse_keep(ac.config.runtime_dir);
+}
+
+/* ---- starting ---------------------------------------------------------- */
+
+static void
+set_signals(void)
+{
+	static const int sigs[] = { SIGTERM, SIGINT, SIGHUP, SIGCHLD };
+	struct sigaction sa = { .sa_handler = on_signal };
+	sigset_t blocked;
+	size_t i;
+
+	sigemptyset(&blocked);
+	for (i = 0; i < sizeof sigs / sizeof *sigs; i++) {
+		(void)sigaction(sigs[i], &sa, NULL);
+		sigaddset(&blocked, sigs[i]);
+	}
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)sigprocmask(SIG_BLOCK, &blocked, &ac.open_mask);
+}
+
+/* Which profile each descriptor of the command line is for. */
+static int
+name_listeners(struct tide_err *err)
+{
+	unsigned i;
+	int profile;
+
+	for (i = 0; i < ac.options->listeners; i++) {
+		profile = tide_config_profile(&ac.config, ac.options->name[i]);
+		if (profile < 0)
+			return tide_err_set(err, "there is no profile «%s»",
+			    ac.options->name[i]);
+		ac.options->listener[i].profile = (unsigned)profile;
+	}
+	return 0;
+}
+
+static int
+lock_runtime(struct tide_err *err)
+{
+	char path[TIDE_PATH_MAX + 32];
+
+	(void)snprintf(
+	    path, sizeof path, "%s/acceptor.lock", ac.config.runtime_dir);
+	return tide_files_lock(path, PREDECESSOR_MS, NULL, err);
+}
+
+static int
+prepare(struct tide_err *err)
+{
+	if (tide_files_read_config(
+		ac.options->runtime, &ac.config, &ac.generation, err) < 0)
+		return -1;
+	tide_log_open("tidemark-milter", ac.config.log,
+	    (enum tide_log_level)ac.config.log_level);
+	if (name_listeners(err) < 0 || lock_runtime(err) < 0 ||
+	    serve_prepare(err) < 0 || serve_self_test(&milter_filter, err) < 0)
+		return -1;
+	roster_open(ac.config.max_workers);
+	return 0;
+}
+
+int
+acceptor_run(struct acceptor_options *options)
+{
+	pid_t supervisor = getppid();
+	struct tide_err err;
+
+	ac.options = options;
+	ac.pid = getpid();
+	set_signals();
+	if (prepare(&err) < 0) {
+		tide_log(TIDE_LOG_ERROR, "cannot start: %s", err.text);
+		return EX_UNAVAILABLE;
+	}
+	beat();
+	if (options->ready_fd >= 0) {
+		if (write(options->ready_fd, "1", 1) != 1)
+			tide_log(
+			    TIDE_LOG_WARNING, "the supervisor does not listen");
+		(void)close(options->ready_fd);
+	}
+	while (!stopping) {
+		wait_and_accept();
+		roster_reap();
+		beat();
+	}
+	finish(supervisor);
+	return 0;
+}

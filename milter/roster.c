@@ -1,0 +1,426 @@
+/*
+ * roster - who serves: slots, reaping, deadlines.
+ *
+ * PROTOCOL roster: a worker's slot from fork to burial.
+ *  A1 state = RESERVED, the rest cleared     before the fork
+ *  F  fork
+ *  K1 PR_SET_PDEATHSIG = SIGKILL; is the acceptor still our parent?
+ *  K2 pid, started, then state = SERVING     release
+ *  K3 PR_SET_PDEATHSIG = none
+ *  A2 waitpid() says it is gone
+ *  A3 note a lapse; epoch = 0, state = FREE  release, in this order
+ * Why:   only the acceptor gives slots away and only it buries, so that
+ *        nobody clears the epoch of a slot that has a new tenant (epoch.h).
+ *        A3 after A2: a process that may still run one instruction is never
+ *        buried.
+ * Crash: of the worker, anywhere: A2 and A3.  Of the acceptor between A1 and
+ *        K3: the kernel kills the child (K1), its slot stays RESERVED or
+ *        SERVING with a dead pid, and the next acceptor frees it at start.
+ *        After K3 the worker goes on as an orphan; the next acceptor finds
+ *        it SERVING with a live pid of the same start time, holds a pidfd on
+ *        it, and buries it when that becomes readable.
+ * Test:  tests/race/t_processes.sh
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "milter.h"
+#include "tidemark/clock.h"
+#include "tidemark/log.h"
+
+struct entry {
+	pid_t pid;	   /* 0: free; -1: reserved */
+	int pidfd;	   /* of an adopted worker, else -1 */
+	bool in_map;	   /* its slot belongs to the present map */
+	uint64_t since_ms; /* wall */
+};
+
+static struct {
+	uint32_t entries;
+	uint32_t busy;
+	uint32_t hint; /* where to look for a free one */
+	struct entry *entry;
+	struct tide_map *map;
+} roster;
+
+void
+roster_open(uint32_t entries)
+{
+	uint32_t i;
+
+	roster.entries = entries;
+	roster.entry = calloc(entries, sizeof *roster.entry);
+	if (roster.entry == NULL)
+		abort();
+	for (i = 0; i < entries; i++)
+		roster.entry[i].pidfd = -1;
+}
+
+unsigned
+roster_busy(void)
+{
+	return roster.busy;
+}
+
+/* ---- identity ---------------------------------------------------------- */
+
+/* When the process was started, in clock ticks since boot; 0 if it is gone. */
+static uint64_t
+start_time(pid_t pid)
+{
+	char path[32], text[1024], *p;
+	unsigned long long ticks = 0;
+	ssize_t n;
+	int fd, i;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof text - 1);
+	(void)close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	p = strrchr(text, ')'); /* the name may hold anything */
+	for (i = 0; p != NULL && i < 20; i++)
+		p = strchr(p + 1, ' ');
+	if (p == NULL || sscanf(p, " %llu", &ticks) != 1)
+		return 0;
+	return ticks;
+}
+
+void
+roster_register_child(struct tide_slot *slot, pid_t acceptor)
+{
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* K1 */
+	if (getppid() != acceptor)
+		_exit(1);
+	if (slot != NULL) {
+		atomic_store(&slot->pid, (uint32_t)getpid());
+		atomic_store(&slot->started, start_time(getpid()));
+		atomic_store_explicit(&slot->state, TIDE_SLOT_SERVING,
+		    memory_order_release); /* K2 */
+	}
+	(void)prctl(PR_SET_PDEATHSIG, 0); /* K3 */
+}
+
+/* ---- giving slots away ------------------------------------------------- */
+
+struct tide_slot *
+roster_slot(int entry)
+{
+	if (roster.map == NULL || !roster.entry[entry].in_map)
+		return NULL;
+	return &roster.map->slots[entry];
+}
+
+static void
+clear_slot(struct tide_slot *s, unsigned profile, uint64_t now_ms)
+{
+	atomic_store(&s->epoch, 0);
+	atomic_store(&s->pid, 0);
+	atomic_store(&s->started, 0);
+	atomic_store(&s->since_ms, now_ms);
+	atomic_store(&s->touched_ms, tide_clock_mono_ms());
+	atomic_store(&s->busy, 0);
+	atomic_store(&s->stage, TIDE_STAGE_NONE);
+	atomic_store(&s->profile, profile);
+	atomic_store(&s->messages, 0);
+	atomic_store(&s->client[0], 0);
+	atomic_store(&s->client[1], 0);
+	atomic_store(&s->lapsed, 0);
+	atomic_store(&s->finished, 0);
+	atomic_store(&s->state, TIDE_SLOT_RESERVED); /* A1 */
+}
+
+int
+roster_reserve(unsigned profile)
+{
+	uint64_t now = tide_clock_wall_ms();
+	uint32_t i, at;
+
+	for (i = 0; i < roster.entries; i++) {
+		at = (roster.hint + i) % roster.entries;
+		if (roster.entry[at].pid != 0)
+			continue;
+		roster.hint = at + 1;
+		roster.busy++;
+		roster.entry[at].pid = -1;
+		roster.entry[at].in_map = roster.map != NULL;
+		roster.entry[at].since_ms = now;
+		if (roster.map != NULL)
+			clear_slot(&roster.map->slots[at], profile, now);
+		return (int)at;
+	}
+	return -1;
+}
+
+void
+roster_forked(int entry, pid_t pid)
+{
+	roster.entry[entry].pid = pid;
+	if (roster.map != NULL)
+		tide_count(roster.map->counters, TIDE_COUNT_WORKERS_FORKED, 1);
+}
+
+/* ---- burying ----------------------------------------------------------- */
+
+static void
+free_slot(struct tide_slot *s)
+{
+	tide_epoch_bury(&s->epoch);
+	atomic_store_explicit(&s->state, TIDE_SLOT_FREE, memory_order_release);
+}
+
+static void
+free_entry(struct entry *e)
+{
+	if (e->pidfd >= 0)
+		(void)close(e->pidfd);
+	*e = (struct entry){ .pidfd = -1 };
+	roster.busy--;
+}
+
+void
+roster_cancel(int entry)
+{
+	struct tide_slot *s = roster_slot(entry);
+
+	if (s != NULL)
+		free_slot(s);
+	free_entry(&roster.entry[entry]);
+}
+
+/* What its end means for what we can say about that time. */
+static void
+note_end(const struct entry *e, const struct tide_slot *s, const char *how)
+{
+	uint64_t now = tide_clock_wall_ms();
+
+	if (s != NULL && atomic_load(&s->finished) != 0) {
+		if (atomic_load(&s->lapsed) != 0)
+			lapse_note(
+			    roster.map, TIDE_LAPSE_ERROR, e->since_ms, now);
+		return;
+	}
+	if (s == NULL && how == NULL) {
+		/* it had no map: all it let pass went unseen */
+		lapse_note(roster.map, TIDE_LAPSE_ERROR, e->since_ms, now);
+		return;
+	}
+	if (s != NULL && how == NULL && atomic_load(&s->messages) == 0 &&
+	    atomic_load(&s->stage) == TIDE_STAGE_NONE)
+		return; /* it never got beyond the negotiation */
+	tide_log(TIDE_LOG_WARNING, "worker %d died within its connection%s%s",
+	    (int)e->pid, how != NULL ? ": " : "", how != NULL ? how : "");
+	lapse_note(roster.map, TIDE_LAPSE_CRASH, e->since_ms, now);
+	if (roster.map != NULL)
+		tide_count(roster.map->counters, TIDE_COUNT_WORKERS_CRASHED, 1);
+}
+
+static void
+bury(uint32_t at, const char *how)
+{
+	struct entry *e = &roster.entry[at];
+	struct tide_slot *s = roster_slot((int)at);
+
+	note_end(e, s, how);
+	if (s != NULL)
+		free_slot(s); /* A3 */
+	free_entry(e);
+}
+
+static void
+bury_child(pid_t pid, int status)
+{
+	char how[48];
+	uint32_t i;
+
+	if (WIFSIGNALED(status))
+		(void)snprintf(how, sizeof how, "signal %d", WTERMSIG(status));
+	for (i = 0; i < roster.entries; i++) {
+		if (roster.entry[i].pid == pid) {
+			bury(i, WIFSIGNALED(status) ? how : NULL);
+			return;
+		}
+	}
+}
+
+static bool
+has_ended(int pidfd)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+void
+roster_reap(void)
+{
+	int status;
+	pid_t pid;
+	uint32_t i;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) /* A2 */
+		bury_child(pid, status);
+	for (i = 0; i < roster.entries; i++)
+		if (roster.entry[i].pidfd >= 0 &&
+		    has_ended(roster.entry[i].pidfd))
+			bury(i, NULL);
+}
+
+/* ---- adopting ---------------------------------------------------------- */
+
+static int
+open_pidfd(pid_t pid)
+{
+	return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+/* The slot's process, if it is still the one that registered; else -1. */
+static int
+find_orphan(const struct tide_slot *s)
+{
+	pid_t pid = (pid_t)atomic_load(&s->pid);
+	int pidfd;
+
+	if (atomic_load_explicit(&s->state, memory_order_acquire) !=
+		TIDE_SLOT_SERVING ||
+	    pid <= 0)
+		return -1;
+	pidfd = open_pidfd(pid);
+	if (pidfd < 0)
+		return -1;
+	if (start_time(pid) == atomic_load(&s->started) && !has_ended(pidfd))
+		return pidfd;
+	(void)close(pidfd);
+	return -1;
+}
+
+static void
+adopt(uint32_t at)
+{
+	struct tide_slot *s = &roster.map->slots[at];
+	struct entry *e = &roster.entry[at];
+	uint32_t state = atomic_load(&s->state);
+	int pidfd;
+
+	if (state == TIDE_SLOT_FREE || e->pid != 0)
+		return;
+	pidfd = find_orphan(s);
+	*e = (struct entry){ .pid = (pid_t)atomic_load(&s->pid),
+		.pidfd = pidfd,
+		.in_map = true,
+		.since_ms = atomic_load(&s->since_ms) };
+	roster.busy++;
+	if (pidfd >= 0)
+		tide_count(roster.map->counters, TIDE_COUNT_WORKERS_ADOPTED, 1);
+	else if (state == TIDE_SLOT_SERVING)
+		bury(at, "its acceptor died");
+	else
+		roster_cancel((int)at);
+}
+
+void
+roster_use_map(struct tide_map *map)
+{
+	uint32_t i;
+
+	for (i = 0; i < roster.entries; i++)
+		roster.entry[i].in_map = false; /* slots of a map now gone */
+	roster.map = map;
+	if (map == NULL)
+		return;
+	for (i = 0; i < roster.entries && i < map->control->head.slots; i++)
+		adopt(i);
+}
+
+/* ---- deadlines --------------------------------------------------------- */
+
+static void
+kill_worker(const struct entry *e)
+{
+	if (e->pidfd >= 0)
+		(void)syscall(
+		    SYS_pidfd_send_signal, e->pidfd, SIGKILL, NULL, 0);
+	else if (e->pid > 0)
+		(void)kill(e->pid, SIGKILL);
+}
+
+/* A worker without a slot shows nothing but its age. */
+static void
+check_unseen(const struct entry *e, uint64_t idle_ms)
+{
+	if (e->pid > 0 && tide_clock_wall_ms() > e->since_ms + idle_ms)
+		kill_worker(e);
+}
+
+void
+roster_check_deadlines(uint64_t stuck_ms, uint64_t idle_ms)
+{
+	uint64_t now = tide_clock_mono_ms(), limit;
+	const struct tide_slot *s;
+	uint32_t i;
+
+	for (i = 0; i < roster.entries; i++) {
+		s = roster.entry[i].pid > 0 ? roster_slot((int)i) : NULL;
+		if (s == NULL) {
+			check_unseen(&roster.entry[i], idle_ms);
+			continue;
+		}
+		limit = atomic_load(&s->busy) != 0 ? stuck_ms : idle_ms;
+		if (now < atomic_load(&s->touched_ms) + limit)
+			continue;
+		tide_log(TIDE_LOG_WARNING,
+		    "worker %d is %s for too long (stage %s): killed",
+		    (int)roster.entry[i].pid,
+		    atomic_load(&s->busy) != 0 ? "stuck" : "idle",
+		    tide_stage_name[atomic_load(&s->stage) % TIDE_STAGES]);
+		tide_count(roster.map->counters, TIDE_COUNT_WORKERS_STUCK, 1);
+		kill_worker(&roster.entry[i]);
+	}
+}
+
+void
+roster_kill_all(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < roster.entries; i++)
+		kill_worker(&roster.entry[i]);
+}
+
+/* ---- descriptors ------------------------------------------------------- */
+
+unsigned
+roster_poll(struct pollfd *p, unsigned room)
+{
+	unsigned n = 0;
+	uint32_t i;
+
+	for (i = 0; i < roster.entries && n < room; i++)
+		if (roster.entry[i].pidfd >= 0)
+			p[n++] = (struct pollfd){ .fd = roster.entry[i].pidfd,
+				.events = POLLIN };
+	return n;
+}
+
+void
+roster_close_descriptors(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < roster.entries; i++)
+		if (roster.entry[i].pidfd >= 0)
+			(void)close(roster.entry[i].pidfd);
+}

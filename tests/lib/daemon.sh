@@ -1,0 +1,125 @@
+# daemon.sh - Tidemark in a folder of the test's own, without a mail server.
+# Source it after tap.sh.  What it starts, it ends, by pid.
+# shellcheck shell=sh
+
+B=${B:-build}
+FEED=${FEED:-$B/tests/load/feed}
+D=$(mktemp -d "${TMPDIR:-/tmp}/tidemark.XXXXXX") || exit 2
+conf=$D/tidemark.conf
+daemon_pid=
+trap 'daemon_end' EXIT
+trap 'exit 1' INT TERM
+
+# daemon_conf [LINE...] - the configuration, with these settings added.
+daemon_conf()
+{
+	mkdir -p "$D/run" "$D/state"
+	{
+		echo "runtime_dir = $D/run"
+		echo "state_dir = $D/state"
+		echo "log = $D/log"
+		for line; do
+			echo "$line"
+		done
+	} >"$conf"
+}
+
+tidemark()
+{
+	"$B/tidemark" -c "$conf" "$@"
+}
+
+daemon_up()
+{
+	tidemark status
+}
+
+daemon_start()
+{
+	"$B/tidemarkd" -c "$conf" >>"$D/out" 2>&1 </dev/null &
+	daemon_pid=$!
+	within 15 daemon_up || {
+		cat "$D/out" "$D/log"
+		return 1
+	}
+}
+
+# alive PID - is it there, and no zombie?
+alive()
+{
+	[ -r "/proc/$1/stat" ] && ! grep -q ') Z ' "/proc/$1/stat"
+}
+
+gone()
+{
+	! alive "$1"
+}
+
+daemon_stop()
+{
+	[ -n "$daemon_pid" ] || return 0
+	kill "$daemon_pid" 2>/dev/null
+	within 60 gone "$daemon_pid" || kill -9 "$daemon_pid"
+	wait "$daemon_pid" 2>/dev/null
+	daemon_pid=
+}
+
+daemon_end()
+{
+	daemon_stop >/dev/null 2>&1
+	[ -n "${KEEP:-}" ] && echo "# kept: $D" || rm -rf "$D"
+}
+
+# field NAME - of `status --json'; of a list, how many.
+field()
+{
+	tidemark status --json | perl -MJSON::PP -0777 -e '
+		$v = decode_json(<STDIN>)->{$ARGV[0]};
+		print ref $v eq "ARRAY" ? scalar @$v : $v' "$1"
+}
+
+# counter NAME - its total.
+counter()
+{
+	tidemark status --json | perl -MJSON::PP -0777 -e '
+		print decode_json(<STDIN>)->{counters}{$ARGV[0]}{total}' "$1"
+}
+
+# workers - the pids of the workers that serve now.
+workers()
+{
+	tidemark status --json | perl -MJSON::PP -0777 -e '
+		print "$_->{pid}\n" for @{decode_json(<STDIN>)->{workers}}'
+}
+
+# children PID - of a process, as the kernel knows them.
+children()
+{
+	tr ' ' '\n' <"/proc/$1/task/$1/children"
+}
+
+feed()
+{
+	"$FEED" -s "local:$D/run/external.sock" "$@" tests/demo/sample.mbox
+}
+
+# of WORD FILE - the number behind WORD= in the last line of feed's output.
+of()
+{
+	sed -n "s/.*\b$1=\([0-9]*\).*/\1/p" "$2" | tail -n 1
+}
+
+remembered()
+{
+	"$B/tests/load/remembered" "$D/run" "$1"
+}
+
+# no slot is announced in an epoch when nobody serves
+no_epoch_stuck()
+{
+	[ "$(field workers)" -eq 0 ] || return 1
+	tidemark dump --live --json | perl -MJSON::PP -ne '
+		$r = decode_json($_);
+		$stuck++ if $r->{type} eq "slot" && $r->{epoch};
+		END { exit($stuck ? 1 : 0) }'
+}

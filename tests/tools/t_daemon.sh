@@ -1,0 +1,169 @@
+#!/bin/sh
+# t_daemon.sh - the command against a running daemon: reload, bypass, rights,
+# on_error, offline questions, dumps, and files that cannot be used.
+set -u
+. tests/lib/tap.sh
+. tests/lib/daemon.sh
+
+one_mail()
+{
+	feed -n 1 "$@" >"$D/feed.out" 2>&1
+	cat "$D/feed.out"
+}
+
+log_has()
+{
+	grep -q "$1" "$D/log"
+}
+
+# ---- a reload checks first -------------------------------------------------
+
+daemon_conf 'pulse_stale = 5s'
+check "starts" daemon_start
+check "the configuration is fine" tidemark configtest
+daemon_conf 'pulse_stale = 5s' 'checkpoint_every = 1min' 'log_level = debug'
+check "a good one is taken over" tidemark reload
+check "and shows" same "$(field generation)" 2
+check "workers go by it" one_mail
+check "they log at the new level" within 2 log_has 'stage=eom'
+daemon_conf 'pulse_stale = soon' 'no_such_key = 1'
+refused()
+{
+	tidemark reload >"$D/reload.out" 2>&1
+	status=$?
+	cat "$D/reload.out"
+	[ "$status" -ne 0 ] && grep -q 'tidemark.conf:4:' "$D/reload.out" &&
+	    grep -q 'tidemark.conf:5:' "$D/reload.out"
+}
+check "a bad one is refused, with every line that is wrong" refused
+check "and the old one stays" same "$(field generation)" 2
+check "SIGHUP with the bad one changes nothing" kill -HUP "$daemon_pid"
+check "but is logged" within 3 log_has 'not taken over'
+daemon_conf 'max_workers = 12'
+check "sizes of the map are refused, by name" \
+    sh -c "! $B/tidemark -c $conf reload 2>$D/reload.out; grep -q max_workers $D/reload.out"
+daemon_conf
+check "mail goes on" one_mail
+check "SIGHUP with a good one is taken over" kill -HUP "$daemon_pid"
+generation_is() { same "$(field generation)" "$1"; }
+check "as the next generation" within 3 generation_is 3
+
+# ---- bypass ----------------------------------------------------------------
+
+check "bypass on" tidemark bypass on --for 1h
+check "mail is accepted because of it" one_mail
+check "the log says so" within 2 log_has 'reason=bypass'
+check "it is counted" [ "$(counter bypassed)" -ge 1 ]
+check "bypass off" tidemark bypass off
+check "bypass status says off" exits 1 tidemark bypass status
+
+# ---- who may change --------------------------------------------------------
+
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+	chmod 755 "$D" "$D/run"
+	chmod 644 "$conf" "$D/run/config"
+	chmod 666 "$D/run/control.sock"
+	as_nobody()
+	{
+		setpriv --reuid 65534 --regid 65534 --clear-groups \
+		    "$B/tidemark" -c "$conf" "$@"
+	}
+	check "somebody else may ask" \
+	    exits 1 as_nobody query --from nobody@nowhere.example
+	check "but not change" fails as_nobody bypass on
+	check "which is counted" [ "$(counter control_denied)" -eq 1 ]
+	check "nothing was changed" exits 1 tidemark bypass status
+else
+	echo "ok - rights of other users # SKIP needs root"
+	tap_cases=$((tap_cases + 1))
+fi
+
+# ---- questions, dumps ------------------------------------------------------
+
+feed -n 40 -c 2 --unique --quiet --acked "$D/acked" >/dev/null
+someone=$(head -n 1 "$D/acked" | cut -d' ' -f2)
+check "what passed is found" exits 0 tidemark query --from "$someone"
+check "its domain, too" exits 0 tidemark query --from "@${someone#*@}"
+check "case does not matter" \
+    exits 0 tidemark query --from "$(echo "$someone" | tr a-z A-Z)"
+check "what did not is certainly absent" \
+    exits 1 tidemark query --from nobody@nowhere.example
+check "a time before our memory is not covered" \
+    exits 3 tidemark query --from nobody@nowhere.example --since 30d
+check "seal" tidemark seal
+check "found in the archive" exits 0 tidemark query --from "$someone"
+round_trip()
+{
+	tidemark dump --mdb >"$D/dump.mdb" &&
+	    mdb_load -n -f "$D/dump.mdb" "$D/copy.mdb" &&
+	    mdb_dump -n -a "$D/copy.mdb" | sed '/^mapsize/d;/^maxreaders/d' \
+		>"$D/a" &&
+	    mdb_dump -n -a "$D/state/archive.mdb" |
+	    sed '/^mapsize/d;/^maxreaders/d' >"$D/b" && cmp "$D/a" "$D/b"
+}
+check "dump --mdb loads with mdb_load as the same" round_trip
+check "the running daemon refuses a second one" \
+    sh -c "! $B/tidemarkd -c $conf 2>$D/second; grep -q 'runs already' $D/second"
+
+daemon_stop
+check "it has stopped: no status" exits 2 sh -c \
+    "rm -f $D/run/map; $B/tidemark -c $conf status 2>/dev/null"
+check "offline, what passed is found" \
+    exits 0 tidemark query --offline "$D/state" --from "$someone"
+check "offline, since the stop nothing is covered" \
+    exits 3 tidemark query --offline "$D/state" --from nobody@nowhere.example
+
+# ---- files that cannot be used: mail goes on -------------------------------
+
+answered_by()
+{
+	rm -f "$D/log"
+	daemon_conf "$@"
+	"$B/tidemarkd" -c "$conf" >>"$D/out" 2>&1 </dev/null &
+	daemon_pid=$!
+	within 10 [ -S "$D/run/external.sock" ] &&
+	    within 10 log_has 'no map'
+}
+cp "$D/state/archive.mdb" "$D/whole"
+echo "these are somebody's notes" >"$D/state/archive.mdb"
+cp "$D/state/archive.mdb" "$D/notes"
+rm -f "$D/run/map"
+check "a foreign archive: the daemon is up" answered_by
+check "mail is accepted" one_mail
+check "and logged as on_error" within 2 log_has 'verdict=accept reason=error'
+check "the log names the file" log_has 'archive.mdb: is no LMDB'
+check "the file is untouched" cmp "$D/notes" "$D/state/archive.mdb"
+daemon_stop
+
+check "on_error = tempfail" answered_by '[profile external]' \
+    'on_error = tempfail'
+check "the mail is put off" sh -c "! $FEED -s local:$D/run/external.sock \
+    -n 1 tests/demo/sample.mbox | grep -q rejected=0"
+daemon_stop
+
+cp "$D/whole" "$D/state/archive.mdb"
+daemon_conf
+check "with the archive back it starts" daemon_start
+check "and everything is there" \
+    exits 0 tidemark query --from "$someone"
+check "that time is a gap" exits 3 tidemark query --from nobody@nowhere.example
+
+# ---- the notify protocol ---------------------------------------------------
+
+daemon_stop
+notified()
+{
+	NOTIFY_SOCKET=$D/notify perl -MSocket -e '
+		socket(S, AF_UNIX, SOCK_DGRAM, 0) or die;
+		bind(S, pack_sockaddr_un($ENV{NOTIFY_SOCKET})) or die;
+		$SIG{ALRM} = sub { exit 1 }; alarm 15;
+		$pid = fork // die;
+		if (!$pid) { exec @ARGV or die }
+		while (recv(S, $m, 512, 0) // 1) { last if $m =~ /READY=1/ }
+		kill TERM => $pid;
+		while (recv(S, $m, 512, 0) // 1) { last if $m =~ /STOPPING=1/ }
+		waitpid $pid, 0; exit $? >> 8' "$B/tidemarkd" -c "$conf"
+}
+check "READY and STOPPING reach the service manager" notified
+
+tap_end

@@ -1,0 +1,159 @@
+#!/bin/sh
+# t_snippets - what we tell people to put into sendmail's and Postfix's
+# configuration is taken by sendmail and by Postfix's own postconf.
+set -u
+. tests/lib/tap.sh
+. tests/rig/rig.sh
+
+snippet=conf/sendmail/tidemark.m4
+
+# The rig's configuration, with the snippet in place of its own filters and
+# daemons, on free ports.  $1 is an sed script over the snippet.
+write_mc()
+{
+	sed -e "$1" -e "s/Port=smtp,/Addr=127.0.0.1, Port=$RIG_EXT,/" \
+		-e "s/Port=submission,/Addr=127.0.0.1, Port=$RIG_INT,/" \
+		"$snippet" >"$RIG/tidemark.m4"
+	{
+		rig_fill "$rig_src/rig.mc.in" |
+			sed -e '/^INPUT_MAIL_FILTER/,+1d' \
+				-e '/confINPUT_MAIL_FILTERS/d' \
+				-e '/^DAEMON_OPTIONS/d' -e '/^LOCAL_CONFIG/,+1d' \
+				-e '/^MAILER(.local/,$d'
+		echo "define(\`TIDEMARK_DIR', \`$RIG/run')"
+		echo "include(\`$RIG/tidemark.m4')"
+		echo "MAIL_FILTER(\`other', \`S=local:$RIG/run/other.sock')"
+		echo "MAILER(\`local')"
+	} >"$RIG/snippet.mc"
+	m4 -D_CF_DIR_="$rig_cf/" "$rig_cf/m4/cf.m4" "$RIG/snippet.mc" \
+		>"$RIG/sendmail.cf"
+}
+
+m4_is_quiet()
+{
+	write_mc '' 2>"$RIG/m4.err" && cat "$RIG/m4.err" &&
+		! [ -s "$RIG/m4.err" ]
+}
+
+# Address test mode reads the whole file and complains about what it does
+# not know.
+sendmail_reads_it()
+{
+	echo '/quit' | unshare --uts "$RIG/bin/start" -bt >"$RIG/bt.out" 2>&1 ||
+		return 1
+	grep -iE 'line [0-9]+|unknown|invalid|warning|error' "$RIG/bt.out"
+	[ $? -eq 1 ]
+}
+
+both_listen()
+{
+	rig_listens "$RIG_EXT" && rig_listens "$RIG_INT"
+}
+
+comes_up()
+{
+	rig_spawn sendmail unshare --uts "$RIG/bin/start" -bD
+	within 10 both_listen
+}
+
+# An unknown filter has to stop it, or the test above proves nothing.
+stays_down()
+{
+	write_mc 's/Filters=tidemark-ext/Filters=tidemark-ext;nobody/' &&
+		timeout 20 unshare --uts "$RIG/bin/start" -bD
+	[ $? -ne 124 ] && grep -h nobody "$RIG/mail.log"
+}
+
+sendmail_part()
+{
+	if ! rig_can; then
+		tap_cases=$((tap_cases + 1))
+		echo "ok - sendmail takes the snippet # SKIP $rig_why"
+		return
+	fi
+	trap rig_stop EXIT
+	trap 'exit 130' HUP INT TERM
+	# shellcheck disable=SC2046 # two words
+	set -- $(rig_ports)
+	RIG_EXT=$1 RIG_INT=$2
+	check "a place for sendmail" eval \
+		'rig_compile && rig_folder && rig_users && rig_configure'
+	check "m4 takes the snippet without a word" m4_is_quiet
+	check "it has two daemons, each with its filter" \
+		same "$(grep -c '^O DaemonPortOptions=.*Filters=tidemark-' \
+			"$RIG/sendmail.cf")" 2
+	check "sendmail reads the result" sendmail_reads_it
+	check "a daemon starts with it" comes_up
+	rig_end sendmail
+	check "and with two filters for a daemon" eval \
+		"write_mc 's/Filters=tidemark-int/&;other/' && comes_up"
+	rig_end sendmail
+	check "a filter that is not defined stops it" stays_down
+	rig_stop
+}
+
+# ---- Postfix: names and syntax only; postconf knows which ones exist ------
+
+# postconf_says OPTION... - what it says of our lines, in a folder of theirs.
+postconf_says()
+{
+	LD_LIBRARY_PATH=$pf/root/usr/lib/postfix \
+		"$pf/root/usr/sbin/postconf" -c "$pf/conf" "$@" 2>&1
+}
+
+postfix_here()
+{
+	pf=$rig_build/postfix
+	[ -x "$pf/root/usr/sbin/postconf" ] && return
+	mkdir -p "$pf" && (
+		cd "$pf" && apt-get -q -o APT::Sandbox::User=root \
+			download postfix >log 2>&1 && dpkg -x postfix_*.deb root
+	)
+}
+
+main_is_known()
+{
+	postconf_says -n >"$pf/n.out"
+	cat "$pf/n.out"
+	! grep -i 'warning\|fatal' "$pf/n.out" &&
+		grep -qx 'milter_default_action = accept' "$pf/n.out"
+}
+
+master_is_known()
+{
+	postconf_says -M >"$pf/M.out"
+	postconf_says -P >"$pf/P.out"
+	cat "$pf/M.out" "$pf/P.out"
+	! grep -i 'warning\|fatal' "$pf/M.out" "$pf/P.out" &&
+		grep -q '^smtp/inet/smtpd_milters.*external.sock' "$pf/P.out" &&
+		grep -q '^submission/inet/smtpd_milters.*internal.sock' \
+			"$pf/P.out"
+}
+
+unknown_is_noticed()
+{
+	echo 'milter_default_acton = accept' >>"$pf/conf/main.cf"
+	postconf_says -n | grep 'unused parameter'
+}
+
+postfix_part()
+{
+	if ! postfix_here; then
+		tap_cases=$((tap_cases + 1))
+		echo "ok - Postfix takes the lines # SKIP no postfix package to unpack"
+		return
+	fi
+	mkdir -p "$pf/conf"
+	{
+		echo 'compatibility_level = 3.6'
+		cat conf/postfix/main.cf.snippet
+	} >"$pf/conf/main.cf"
+	cp conf/postfix/master.cf.snippet "$pf/conf/master.cf"
+	check "Postfix knows every name in main.cf.snippet" main_is_known
+	check "and reads master.cf.snippet" master_is_known
+	check "it would have noticed a wrong name" unknown_is_noticed
+}
+
+sendmail_part
+postfix_part
+tap_end

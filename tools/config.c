@@ -1,0 +1,126 @@
+/*
+ * config - configtest, and the settings on show.
+ */
+#include <stdio.h>
+
+#include "json.h"
+#include "output.h"
+#include "tidemark/params.h"
+#include "tool.h"
+
+int
+run_configtest(struct tool *t)
+{
+	static const struct option none[] = { { NULL, 0, NULL, 0 } };
+	struct tide_config config;
+	const char *path;
+	struct json j;
+
+	while (tool_getopt(t, "", none) != -1)
+		;
+	(void)tool_arguments(t, 0);
+	if (tool_config(t, &config) < 0)
+		return TOOL_NO;
+	path = tool_config_path(t);
+	if (!t->json) {
+		printf("%s: fine\n", path != NULL ? path : "built-in settings");
+		return TOOL_OK;
+	}
+	j = json_record(stdout, "configtest");
+	if (path != NULL)
+		json_text(&j, "file", path);
+	else
+		json_null(&j, "file");
+	json_bool(&j, "fine", true);
+	json_record_end(&j);
+	return TOOL_OK;
+}
+
+/* ---- config ------------------------------------------------------------ */
+
+/* The settings of one kind of section, as members of an open object. */
+static void
+put_settings(struct json *j, const struct tide_config *c, bool of_profile,
+    unsigned profile, bool differences)
+{
+	const struct tide_param *p;
+	char value[TIDE_PARAM_TEXT_MAX];
+	bool at_default;
+
+	for (p = tide_params; p < tide_params + tide_params_count; p++) {
+		at_default = tide_param_is_default(p, c, profile);
+		if (p->of_profile != of_profile || (differences && at_default))
+			continue;
+		json_object(j, p->name);
+		json_text(j, "value",
+		    tide_param_show(p, c, profile, value, sizeof value));
+		json_bool(j, "default", at_default);
+		json_object_end(j);
+	}
+}
+
+static void
+put_json(const struct tide_config *c, bool differences)
+{
+	struct json j = json_record(stdout, "config");
+	unsigned i, n = c->profiles;
+
+	json_object(&j, "settings");
+	put_settings(&j, c, false, 0, differences);
+	json_object_end(&j);
+	if (differences && tide_profiles_are_default(c))
+		n = 0;
+	json_object(&j, "profiles");
+	for (i = 0; i < n; i++) {
+		json_object(&j, c->profile[i].name);
+		put_settings(&j, c, true, i, differences);
+		json_object_end(&j);
+	}
+	json_object_end(&j);
+	json_record_end(&j);
+}
+
+static int
+show(const struct tool *t, bool differences)
+{
+	struct tide_config config;
+
+	if (tool_config(t, &config) < 0)
+		return TOOL_ERROR;
+	if (t->json)
+		put_json(&config, differences);
+	else
+		tide_params_write(stdout, &config, differences);
+	return TOOL_OK;
+}
+
+enum { SHOW_SAMPLE = OPT_OWN, SHOW_MAN };
+
+int
+run_config(struct tool *t)
+{
+	static const struct option longs[] = {
+		{ "sample", no_argument, NULL, SHOW_SAMPLE },
+		{ "man", no_argument, NULL, SHOW_MAN },
+		{ NULL, 0, NULL, 0 },
+	};
+	bool differences = false;
+	int c, what = 0;
+
+	while ((c = tool_getopt(t, "n", longs)) != -1) {
+		if (c == 'n')
+			differences = true;
+		else
+			what = c;
+	}
+	(void)tool_arguments(t, 0);
+	if (what != 0 && (differences || t->json))
+		tool_misused(t, "--sample and --man stand alone");
+	if (what == 0)
+		return show(t, differences);
+	if (what == SHOW_SAMPLE)
+		tide_params_sample(stdout);
+	else
+		tide_params_man(stdout);
+	return TOOL_OK;
+}

@@ -1,0 +1,192 @@
+/*
+ * control - reload, bypass, seal, checkpoint: what the daemon is told to do.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "ask.h"
+#include "json.h"
+#include "output.h"
+#include "tidemark/clock.h"
+#include "tidemark/units.h"
+#include "tool.h"
+#include "view.h"
+
+static const struct option no_options[] = { { NULL, 0, NULL, 0 } };
+
+#define BYPASS_DEFAULT_MS 3600000u
+
+/* ---- one request, at most one line of answer --------------------------- */
+
+struct order {
+	struct ask ask;
+	struct tide_line said; /* the line that came before "ok" */
+};
+
+/* TOOL_OK and the line in o->said (an empty one if none came). */
+static int
+give(const struct tool *t, struct order *o, struct tide_line_out *request)
+{
+	struct tide_config config;
+	enum answer a;
+
+	o->said.pairs = 0;
+	if (tool_places(t, &config) < 0)
+		return TOOL_ERROR;
+	a = ask_send(&o->ask, &config, request);
+	if (a == ANSWER_BROKEN)
+		return TOOL_ERROR;
+	while ((a = ask_next(&o->ask)) == ANSWER_LINE)
+		o->said = o->ask.line;
+	ask_close(&o->ask);
+	return a == ANSWER_DONE	  ? TOOL_OK
+	    : a == ANSWER_REFUSED ? TOOL_NO
+				  : TOOL_ERROR;
+}
+
+static void
+say_done(const struct tool *t, const char *type, const char *sentence)
+{
+	struct json j;
+
+	if (!t->json) {
+		printf("%s\n", sentence);
+		return;
+	}
+	j = json_record(stdout, type);
+	json_bool(&j, "done", true);
+	json_record_end(&j);
+}
+
+static int
+give_plain(struct tool *t, const char *word, const char *sentence)
+{
+	static struct order o;
+	struct tide_line_out request;
+	int code;
+
+	while (tool_getopt(t, "", no_options) != -1)
+		;
+	(void)tool_arguments(t, 0);
+	tide_line_start(&request, word);
+	code = give(t, &o, &request);
+	if (code == TOOL_OK)
+		say_done(t, word, sentence);
+	return code;
+}
+
+int
+run_reload(struct tool *t)
+{
+	return give_plain(t, "reload",
+	    "the daemon has read its configuration again and goes by it");
+}
+
+int
+run_seal(struct tool *t)
+{
+	return give_plain(t, "seal", "the window is in the archive");
+}
+
+int
+run_checkpoint(struct tool *t)
+{
+	return give_plain(
+	    t, "checkpoint", "the live map is saved in the archive");
+}
+
+/* ---- bypass ------------------------------------------------------------ */
+
+static void
+say_bypass(const struct tool *t, uint64_t until_ms)
+{
+	uint64_t now = tide_clock_wall_ms();
+	char when[SHOW_MAX], left[SHOW_MAX];
+	bool on = until_ms > now;
+	struct json j;
+
+	if (t->json) {
+		j = json_record(stdout, "bypass");
+		json_bool(&j, "on", on);
+		json_time(&j, "until", on ? until_ms : 0);
+		json_record_end(&j);
+	} else if (on) {
+		printf("bypass on: every profile accepts until %s (%s left)\n",
+		    show_moment(until_ms, when, sizeof when),
+		    show_span(until_ms - now, left, sizeof left));
+	} else {
+		printf("bypass off\n");
+	}
+}
+
+static int
+set_bypass(const struct tool *t, uint64_t for_ms)
+{
+	static struct order o;
+	struct tide_line_out request;
+	int code;
+
+	tide_line_start(&request, "bypass");
+	tide_line_add_number(&request, "for_ms", for_ms);
+	code = give(t, &o, &request);
+	if (code == TOOL_OK)
+		say_bypass(t, tide_line_number(&o.said, "until_ms", 0));
+	return code;
+}
+
+static int
+show_bypass(const struct tool *t)
+{
+	struct tide_config config;
+	struct tide_err err;
+	struct view view;
+	uint64_t until;
+
+	if (tool_places(t, &config) < 0)
+		return TOOL_ERROR;
+	if (view_open(&view, &config, &err) < 0) {
+		complain("%s", err.text);
+		return TOOL_ERROR;
+	}
+	until = atomic_load(&view.map->control->bypass_until_ms);
+	view_close(&view);
+	say_bypass(t, until);
+	return until > tide_clock_wall_ms() ? TOOL_OK : TOOL_NO;
+}
+
+static uint64_t
+read_duration(const struct tool *t, const char *text)
+{
+	struct tide_err err;
+	uint64_t ms;
+
+	if (tide_time_parse(text, &ms, &err) < 0)
+		tool_misused(t, "--for: %s", err.text);
+	if (ms == 0)
+		tool_misused(t, "--for 0 would be no bypass; say off");
+	return ms;
+}
+
+int
+run_bypass(struct tool *t)
+{
+	static const struct option longs[] = {
+		{ "for", required_argument, NULL, OPT_OWN },
+		{ NULL, 0, NULL, 0 },
+	};
+	uint64_t for_ms = 0;
+	const char *what;
+
+	while (tool_getopt(t, "", longs) != -1)
+		for_ms = read_duration(t, optarg);
+	what = tool_arguments(t, 1)[0];
+	if (strcmp(what, "on") == 0)
+		return set_bypass(t, for_ms != 0 ? for_ms : BYPASS_DEFAULT_MS);
+	if (for_ms != 0)
+		tool_misused(t, "--for belongs to on");
+	if (strcmp(what, "off") == 0)
+		return set_bypass(t, 0);
+	if (strcmp(what, "status") != 0)
+		tool_misused(t, "«%s» is none of on, off and status", what);
+	return show_bypass(t);
+}

@@ -1,0 +1,110 @@
+/*
+ * counters - every counter with its meaning; with its value where there is a
+ * map to read.
+ */
+#include <stdio.h>
+
+#include "counters.h"
+#include "output.h"
+#include "tool.h"
+
+static const char *
+scope_name(enum tide_counter_scope scope)
+{
+	return scope == TIDE_SCOPE_PROFILE ? "profile" : "global";
+}
+
+void
+counter_json(struct json *j, const struct view *v, enum tide_counter id)
+{
+	const struct tide_counters *c = v->map->counters;
+	unsigned i;
+
+	json_number(j, "total", tide_counter_get(c, -1, id));
+	if (tide_counter_info[id].scope != TIDE_SCOPE_PROFILE)
+		return;
+	json_object(j, "profiles");
+	for (i = 0; i < v->config.profiles; i++)
+		json_number(j, v->config.profile[i].name,
+		    tide_counter_get(c, 1 + (int)i, id));
+	json_object_end(j);
+}
+
+static void
+put_json(const struct view *v, enum tide_counter id)
+{
+	struct json j = json_record(stdout, "counter");
+
+	json_text(&j, "name", tide_counter_info[id].name);
+	json_text(&j, "scope", scope_name(tide_counter_info[id].scope));
+	json_text(&j, "help", tide_counter_info[id].help);
+	if (v->map != NULL)
+		counter_json(&j, v, id);
+	json_record_end(&j);
+}
+
+static void
+put_text(const struct view *v, enum tide_counter id)
+{
+	const struct tide_counter_info *c = &tide_counter_info[id];
+	char value[24] = "-";
+
+	if (v->map != NULL)
+		(void)snprintf(value, sizeof value, "%llu",
+		    (unsigned long long)tide_counter_get(
+			v->map->counters, -1, id));
+	printf("%-21s %-7s %12s  %s%s%s\n", c->name, scope_name(c->scope),
+	    value, tone(TONE_FAINT), c->help, tone(TONE_PLAIN));
+}
+
+static void
+put_man(enum tide_counter id)
+{
+	const struct tide_counter_info *c = &tide_counter_info[id];
+
+	printf(".It Cm %s\n%s%s.\n", c->name, c->help,
+	    c->scope == TIDE_SCOPE_PROFILE ? ", for each profile" : "");
+}
+
+/* Whether a daemon runs or not: without a map there are no values. */
+static int
+list(const struct tool *t)
+{
+	struct view view = { .map = NULL };
+	struct tide_config config;
+	struct tide_err err;
+	unsigned i;
+
+	if (tool_places(t, &config) < 0)
+		return TOOL_ERROR;
+	if (view_open(&view, &config, &err) < 0)
+		complain("there are no values to show: %s", err.text);
+	for (i = 0; i < TIDE_COUNTER_COUNT; i++) {
+		if (t->json)
+			put_json(&view, i);
+		else
+			put_text(&view, i);
+	}
+	view_close(&view);
+	return TOOL_OK;
+}
+
+int
+run_counters(struct tool *t)
+{
+	static const struct option longs[] = {
+		{ "man", no_argument, NULL, OPT_OWN },
+		{ NULL, 0, NULL, 0 },
+	};
+	bool man = false;
+	unsigned i;
+
+	while (tool_getopt(t, "", longs) != -1)
+		man = true;
+	(void)tool_arguments(t, 0);
+	if (!man)
+		return list(t);
+	for (i = 0; i < TIDE_COUNTER_COUNT; i++)
+		put_man(i);
+	return TOOL_OK;
+}

@@ -1,0 +1,13 @@
+/*
+ * counters - a counter's values, written where status and counters want them.
+ */
+#ifndef TOOLS_COUNTERS_H
+#define TOOLS_COUNTERS_H
+
+#include "json.h"
+#include "view.h"
+
+/* "total":N, and "profiles":{NAME:N,...} for a counter of profiles. */
+void counter_json(struct json *, const struct view *, enum tide_counter);
+
+#endif

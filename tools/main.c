@@ -1,0 +1,191 @@
+/*
+ * tidemark - ask Tidemark, and tell it what to do.  The dispatcher.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "output.h"
+#include "tidemark/nearest.h"
+#include "tool.h"
+
+static int run_help(struct tool *);
+
+/* ---- the table --------------------------------------------------------- */
+
+static const struct command commands[] = {
+	{ "status", "[-v] [--json]", "how the daemon and its windows are doing",
+	    "  -v, --verbose  each worker, and every counter that is not 0\n"
+	    "\n"
+	    "Exits 0 if collector and acceptor are at work, 1 if one of them\n"
+	    "is not, 2 on an error.\n",
+	    run_status },
+	{ "query",
+	    "--from ADDR | --to ADDR [--since T] [--until T] [--json]\n"
+	    "                [--offline DIR]",
+	    "did mail from or to an address pass here, and when",
+	    "      --from ADDR    the sender: an address, @domain, or <>\n"
+	    "      --to ADDR      a recipient; with --from, both in one window\n"
+	    "      --since T      not before: 2026-11-16, 2026-11-16T12:37,\n"
+	    "                     3h (ago), @SECONDS; local time, or UTC with Z\n"
+	    "      --until T      not after\n"
+	    "      --offline DIR  ask the archive in DIR, without the daemon\n"
+	    "\n"
+	    "Exits 0 if it was found (probably), 1 if it certainly did not\n"
+	    "pass, 2 on an error, 3 if it was not found but there are times of\n"
+	    "which nothing is known.\n",
+	    run_query },
+	{ "dump", "[--json | --mdb] [--live | --archive] [--offline DIR]",
+	    "what the live map and the archive hold",
+	    "      --live         only the live map\n"
+	    "      --archive      only the archive\n"
+	    "      --offline DIR  the archive in DIR\n"
+	    "      --mdb          for mdb_load -n FILE; the archive, unless\n"
+	    "                     --live is given.  It holds the hash key:\n"
+	    "                     guard it as you guard the archive\n",
+	    run_dump },
+	{ "counters", "[--json | --man]", "every counter, with its meaning",
+	    "      --man          the list for the manual, in mdoc(7)\n",
+	    run_counters },
+	{ "configtest", "", "check the configuration",
+	    "Exits 0 if it is fine, 1 if not, with every complaint.\n",
+	    run_configtest },
+	{ "config", "[-n] [--json] | --sample | --man", "show the settings",
+	    "  -n                 only what differs from the defaults\n"
+	    "      --sample       a commented configuration file\n"
+	    "      --man          the list for the manual, in mdoc(7)\n",
+	    run_config },
+	{ "reload", "[--json]", "make the daemon read its configuration again",
+	    "It is checked first; the old one stays if the new one is wrong.\n"
+	    "Exits 0 if it was taken over, 1 if it was refused, 2 on an "
+	    "error.\n",
+	    run_reload },
+	{ "bypass", "on [--for TIME] | off | status [--json]",
+	    "let every profile accept all mail for a while",
+	    "      --for TIME     how long (default 1h)\n"
+	    "\n"
+	    "Exits 0 if it was done, 1 if it was refused, 2 on an error;\n"
+	    "with status, 0 if the bypass is on and 1 if it is off.\n",
+	    run_bypass },
+	{ "seal", "[--json]", "end the open window and store it now",
+	    "Exits 0 if it was done, 1 if it was refused, 2 on an error.\n",
+	    run_seal },
+	{ "checkpoint", "[--json]", "save the live map in the archive now",
+	    "Exits 0 if it was done, 1 if it was refused, 2 on an error.\n",
+	    run_checkpoint },
+	{ "help", "[COMMAND]", "this list, or more about one command", "",
+	    run_help },
+};
+
+#define COMMANDS (sizeof commands / sizeof *commands)
+
+static const char common[] =
+    "  -c, --config FILE  read FILE (default $TIDEMARK_CONF, then\n"
+    "                     " TIDE_CONF_PATH ",\n"
+    "                     then the built-in settings)\n"
+    "      --root DIR     built-in settings, everything below DIR\n"
+    "      --json         for programs: one JSON object a line\n"
+    "      --color=WHEN   auto, always or never; see also NO_COLOR\n"
+    "  -V, --version\n"
+    "  -h, --help\n";
+
+/* ---- help -------------------------------------------------------------- */
+
+void
+tool_help(const struct command *c)
+{
+	size_t i;
+
+	if (c != NULL) {
+		printf("usage: tidemark %s %s\n\n%c%s.\n\n%s%s\n", c->name,
+		    c->synopsis, toupper((unsigned char)c->help[0]),
+		    c->help + 1, c->details,
+		    c->details[0] != '\0' ? "\nEverywhere:" : "Everywhere:");
+		(void)fputs(common, stdout);
+		return;
+	}
+	(void)fputs("usage: tidemark [options] COMMAND [options]\n\n", stdout);
+	for (i = 0; i < COMMANDS; i++)
+		printf("  %-11s  %s\n", commands[i].name, commands[i].help);
+	printf("\n%s\nSee tidemark COMMAND --help, and tidemark(1).\n", common);
+}
+
+static const struct command *
+find_command(const char *name)
+{
+	const char *names[COMMANDS], *close;
+	size_t i;
+
+	for (i = 0; i < COMMANDS; i++) {
+		names[i] = commands[i].name;
+		if (strcmp(names[i], name) == 0)
+			return &commands[i];
+	}
+	close = tide_nearest(name, names, COMMANDS);
+	if (close != NULL)
+		complain(
+		    "there is no command «%s»; did you mean %s?", name, close);
+	else
+		complain("there is no command «%s»; see tidemark help", name);
+	return NULL;
+}
+
+static int
+run_help(struct tool *t)
+{
+	static const struct option none[] = { { NULL, 0, NULL, 0 } };
+	const struct command *c = NULL;
+
+	while (tool_getopt(t, "", none) != -1)
+		;
+	if (optind + 1 < t->argc)
+		tool_misused(t, "one command at a time");
+	if (optind < t->argc) {
+		c = find_command(t->argv[optind]);
+		if (c == NULL)
+			return TOOL_ERROR;
+	}
+	tool_help(c);
+	return TOOL_OK;
+}
+
+/* ---- from here --------------------------------------------------------- */
+
+/* getopt() speaks of argv[0] when it complains. */
+static void
+enter(struct tool *t, int argc, char **argv)
+{
+	static char name[64];
+
+	t->command = find_command(argv[0]);
+	if (t->command == NULL)
+		exit(TOOL_ERROR);
+	(void)snprintf(name, sizeof name, "tidemark %s", t->command->name);
+	argv[0] = name;
+	t->argc = argc;
+	t->argv = argv;
+	optind = 0; /* start over */
+}
+
+int
+main(int argc, char **argv)
+{
+	static const struct option none[] = { { NULL, 0, NULL, 0 } };
+	static char name[] = "tidemark";
+	struct tool t = { .argc = argc, .argv = argv };
+
+	if (argc > 0)
+		argv[0] = name;
+	tzset();
+	(void)output_color("auto");
+	while (tool_getopt(&t, "+", none) != -1)
+		;
+	if (optind >= argc) {
+		complain("what is wanted?  See tidemark --help");
+		return TOOL_ERROR;
+	}
+	enter(&t, argc - optind, argv + optind);
+	return finish(t.command->run(&t));
+}

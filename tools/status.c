@@ -1,0 +1,268 @@
+/*
+ * status - how the daemon and its windows are doing, from the map alone: it
+ * works, and says so, when the daemon does not.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "output.h"
+#include "status.h"
+#include "tidemark/clock.h"
+#include "tool.h"
+
+static int
+gather(struct status *s, const struct tide_config *config, struct tide_err *err)
+{
+	const struct tide_control *c;
+
+	if (view_open(&s->view, config, err) < 0)
+		return -1;
+	c = s->view.map->control;
+	s->collector = view_collector(&s->view);
+	s->acceptor = view_acceptor(&s->view);
+	s->listening = atomic_load(&s->view.map->acceptor->listening) != 0 &&
+	    s->acceptor.fresh;
+	s->has_window = view_open_window(&s->view, &s->window);
+	s->archive_windows = atomic_load(&c->archive_windows);
+	s->archive_bytes = atomic_load(&c->archive_bytes);
+	s->archive_from_ms = atomic_load(&c->archive_from_ms);
+	s->archive_failing = atomic_load(&c->archive_failing);
+	s->checkpoint_ms = atomic_load(&c->checkpoint_ms);
+	s->bypass_until_ms = atomic_load(&c->bypass_until_ms);
+	s->generation = atomic_load(&c->generation);
+	s->now_ms = tide_clock_wall_ms();
+	return 0;
+}
+
+/* ---- lines ------------------------------------------------------------- */
+
+static void
+label(const char *what)
+{
+	printf("%s%-11s%s ", tone(TONE_STRONG), what, tone(TONE_PLAIN));
+}
+
+static void
+put_process(const char *what, const struct view_pulse *p, bool well,
+    const char *good, const char *bad)
+{
+	char age[SHOW_MAX];
+
+	label(what);
+	printf("%s%s%s", tone(well ? TONE_GOOD : TONE_BAD), well ? good : bad,
+	    tone(TONE_PLAIN));
+	if (p->pid != 0)
+		printf(", pid %u", p->pid);
+	if (p->beaten)
+		printf(", last sign of life %s ago",
+		    show_span(p->age_ms, age, sizeof age));
+	printf("\n");
+}
+
+static void
+put_bypass(const struct status *s)
+{
+	char when[SHOW_MAX], left[SHOW_MAX];
+
+	if (s->bypass_until_ms <= s->now_ms)
+		return;
+	label("bypass");
+	printf("%son%s: every profile accepts until %s (%s left)\n",
+	    tone(TONE_BAD), tone(TONE_PLAIN),
+	    show_moment(s->bypass_until_ms, when, sizeof when),
+	    show_span(s->bypass_until_ms - s->now_ms, left, sizeof left));
+}
+
+static void
+put_profiles(const struct status *s)
+{
+	static const enum tide_counter column[] = { TIDE_COUNT_CONNECTIONS,
+		TIDE_COUNT_MESSAGES, TIDE_COUNT_ACCEPTED, TIDE_COUNT_REFUSED,
+		TIDE_COUNT_ABORTED, TIDE_COUNT_RECIPIENTS,
+		TIDE_COUNT_FAILED_OPEN };
+	const struct tide_config *c = &s->view.config;
+	unsigned i, k;
+
+	label("profile");
+	for (k = 0; k < sizeof column / sizeof *column; k++)
+		printf(" %s%11s%s", tone(TONE_FAINT),
+		    tide_counter_info[column[k]].name, tone(TONE_PLAIN));
+	printf("\n");
+	for (i = 0; i < c->profiles; i++) {
+		printf("  %-10.31s", c->profile[i].name);
+		for (k = 0; k < sizeof column / sizeof *column; k++)
+			printf(" %11llu",
+			    (unsigned long long)tide_counter_get(
+				s->view.map->counters, 1 + (int)i, column[k]));
+		printf("\n");
+	}
+}
+
+static void
+put_workers(const struct status *s, bool each)
+{
+	struct view_worker w;
+	char age[SHOW_MAX];
+	uint64_t old;
+	uint32_t i;
+
+	label("workers");
+	printf("%u of at most %u\n", view_serving(&s->view), s->view.slots);
+	for (i = 0; each && i < s->view.slots; i++) {
+		if (!view_worker(&s->view, i, &w) || !w.serving)
+			continue;
+		old = s->now_ms > w.since_ms ? s->now_ms - w.since_ms : 0;
+		printf("  pid %-8u %-10s %-12s %-9s %-7s %u message%s%s\n",
+		    w.pid, show_span(old, age, sizeof age), w.client, w.profile,
+		    w.stage, w.messages, plural(w.messages),
+		    w.lapsed ? ", lapsed" : "");
+	}
+}
+
+static void
+put_filter(const struct status *s, unsigned k)
+{
+	const struct view_filter *f = &s->window.filter[k];
+	char chance[SHOW_MAX];
+
+	printf("%12s%s: %llu of %llu (%.2g%%), %.2g%% of the bits set; "
+	       "chance of a false yes %s\n",
+	    "", view_filter_name[k], (unsigned long long)f->elements,
+	    (unsigned long long)s->view.shape[k].capacity, f->load * 100,
+	    f->fill * 100,
+	    f->ones == 0 ? "none" : show_chance(f->error, chance, SHOW_MAX));
+}
+
+static void
+put_window(const struct status *s)
+{
+	const struct view_window *w = &s->window;
+	char when[SHOW_MAX];
+	unsigned k;
+
+	label("window");
+	if (!s->has_window) {
+		printf("%snone is open%s\n", tone(TONE_BAD), tone(TONE_PLAIN));
+		return;
+	}
+	printf("number %llu, open since %s, %llu message%s%s\n",
+	    (unsigned long long)w->number,
+	    show_moment(w->opened_ms, when, sizeof when),
+	    (unsigned long long)w->messages, plural(w->messages),
+	    w->overfilled ? ", overfilled" : "");
+	for (k = 0; k < TIDE_FILTERS; k++)
+		put_filter(s, k);
+}
+
+static void
+put_archive(const struct status *s)
+{
+	char bytes[SHOW_MAX], when[SHOW_MAX], age[SHOW_MAX];
+
+	label("archive");
+	printf("%llu window%s, %s", (unsigned long long)s->archive_windows,
+	    plural(s->archive_windows),
+	    show_bytes(s->archive_bytes, bytes, sizeof bytes));
+	if (s->archive_windows > 0)
+		printf(", since %s",
+		    show_moment(s->archive_from_ms, when, sizeof when));
+	if (s->archive_failing > 0)
+		printf("; %sfailed %llu time%s in a row%s", tone(TONE_BAD),
+		    (unsigned long long)s->archive_failing,
+		    plural(s->archive_failing), tone(TONE_PLAIN));
+	printf("\n");
+	label("checkpoint");
+	if (s->checkpoint_ms == 0 || s->checkpoint_ms > s->now_ms)
+		printf("%s\n", show_moment(s->checkpoint_ms, when, SHOW_MAX));
+	else
+		printf("%s ago\n",
+		    show_span(s->now_ms - s->checkpoint_ms, age, sizeof age));
+}
+
+static void
+put_counters(const struct status *s)
+{
+	unsigned i;
+	uint64_t n;
+
+	for (i = 0; i < TIDE_COUNTER_COUNT; i++) {
+		n = tide_counter_get(s->view.map->counters, -1, i);
+		if (n != 0)
+			printf("  %-21s %12llu  %s%s%s\n",
+			    tide_counter_info[i].name, (unsigned long long)n,
+			    tone(TONE_FAINT), tide_counter_info[i].help,
+			    tone(TONE_PLAIN));
+	}
+}
+
+/* ---- all of it --------------------------------------------------------- */
+
+static void
+put_text(const struct status *s, bool verbose)
+{
+	put_process("collector", &s->collector, s->collector.fresh, "at work",
+	    s->collector.pid == 0 ? "not running" : "silent");
+	put_process("acceptor", &s->acceptor, s->listening, "listening",
+	    s->acceptor.pid == 0    ? "not running"
+		: s->acceptor.fresh ? "not listening"
+				    : "silent");
+	put_bypass(s);
+	put_window(s);
+	put_archive(s);
+	put_workers(s, verbose);
+	put_profiles(s);
+	if (verbose) {
+		printf("%scounters%s\n", tone(TONE_STRONG), tone(TONE_PLAIN));
+		put_counters(s);
+	}
+}
+
+static int
+judge(const struct status *s)
+{
+	if (!s->collector.fresh)
+		complain("the collector is not at work: mail is remembered, "
+			 "but no window is sealed and nothing is saved");
+	if (!s->listening)
+		complain("the acceptor is not listening: mail passes unseen, "
+			 "or waits, by the mail server's own settings");
+	return s->collector.fresh && s->listening ? TOOL_OK : TOOL_NO;
+}
+
+static int
+show(const struct tool *t, bool verbose)
+{
+	struct tide_config config;
+	struct status s;
+	struct tide_err err;
+	int code;
+
+	if (tool_places(t, &config) < 0)
+		return TOOL_ERROR;
+	if (gather(&s, &config, &err) < 0) {
+		complain("there is no live map to read: %s", err.text);
+		return TOOL_ERROR;
+	}
+	if (t->json)
+		status_json(&s);
+	else
+		put_text(&s, verbose);
+	code = judge(&s);
+	view_close(&s.view);
+	return code;
+}
+
+int
+run_status(struct tool *t)
+{
+	static const struct option longs[] = {
+		{ "verbose", no_argument, NULL, 'v' },
+		{ NULL, 0, NULL, 0 },
+	};
+	bool verbose = false;
+
+	while (tool_getopt(t, "v", longs) != -1)
+		verbose = true;
+	(void)tool_arguments(t, 0);
+	return show(t, verbose);
+}

@@ -1,0 +1,23 @@
+/*
+ * status - what `tidemark status` gathers before it prints anything.
+ */
+#ifndef TOOLS_STATUS_H
+#define TOOLS_STATUS_H
+
+#include "view.h"
+
+struct status {
+	struct view view;
+	uint64_t now_ms; /* wall */
+	struct view_pulse collector, acceptor;
+	bool listening;
+	bool has_window;
+	struct view_window window;
+	uint64_t archive_windows, archive_bytes, archive_from_ms;
+	uint64_t archive_failing;
+	uint64_t checkpoint_ms, bypass_until_ms, generation;
+};
+
+void status_json(const struct status *);
+
+#endif
