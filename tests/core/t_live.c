@@ -514,8 +514,8 @@ who_may_write(void)
 	make_used(&c);
 	for (i = 0; i < LENGTH(cases); i++) {
 		map = attached(&c, cases[i].role);
-		CHECK_INT(can_write(map->base[TIDE_REGION_CONTROL] + 4000),
-		    cases[i].control);
+		CHECK_INT(
+		    can_write((char *)map->control + 4000), cases[i].control);
 		for (k = TIDE_REGION_ACCEPTOR; k < TIDE_REGIONS; k++)
 			CHECK_INT(can_write((char *)map->base[k] + 4000),
 			    cases[i].others);
