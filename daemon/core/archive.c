@@ -118,65 +118,57 @@ look(const char *path, struct tide_err *err)
 	}
 }
 
-/* An empty tree is one whose creation was cut short: nothing is in it yet. */
-static bool
-is_blank(struct tide_archive *a)
+/*
+ * Before anything is written: is it ours?  1 yes, -1 no; 0 if there is none,
+ * or one whose creation was cut short: nothing is in it yet.
+ */
+static int
+recognise(struct tide_archive *a, struct tide_err *err)
 {
-	struct tide_txn *txn;
-	struct tide_bytes key, value;
-	struct tide_err err;
-	int i, found = 0;
+	int there = look(a->path, err);
 
-	txn = tide_txn_begin(a->store, false, &err);
-	if (txn == NULL)
-		return false;
-	for (i = 0; found == 0 && i < TIDE_TABLES; i++)
-		found = tide_txn_last(txn, i, &key, &value, &err);
-	tide_txn_abort(txn);
-	return found == 0;
+	if (there <= 0)
+		return there;
+	a->store = tide_store_open(
+	    a->path, TIDE_STORE_READ, 0, tide_archive_tables, err);
+	if (a->store == NULL)
+		return -1;
+	if (tide_store_is_blank(a->store)) {
+		(void)tide_err_set(
+		    err, "%s: is empty: its creation was cut short", a->path);
+		return 0;
+	}
+	return load_head(a, err) < 0 ? -1 : 1;
+}
+
+static int
+open_to_write(
+    struct tide_archive *a, bool there, uint64_t map_size, struct tide_err *err)
+{
+	a->store = tide_store_open(
+	    a->path, TIDE_STORE_DURABLE, map_size, tide_archive_tables, err);
+	if (a->store == NULL || (!there && write_head(a, err) < 0))
+		return -1;
+	return load_head(a, err);
 }
 
 int
 tide_archive_open(struct tide_archive *a, const char *state_dir,
     enum tide_archive_mode mode, uint64_t map_size, struct tide_err *err)
 {
-	bool own = mode == TIDE_ARCHIVE_OWN;
-	int there, rc = 0;
+	int there, rc;
 
 	memset(a, 0, sizeof *a);
 	(void)snprintf(a->path, sizeof a->path, "%s/archive.mdb", state_dir);
-	there = look(a->path, err);
-	if (there < 0 || (there == 0 && !own))
-		return -1;
-	if (there) { /* before anything is written: is it ours? */
-		a->store = tide_store_open(
-		    a->path, TIDE_STORE_READ, 0, tide_archive_tables, err);
-		if (a->store == NULL)
-			return -1;
-		rc = is_blank(a) ? 1 : load_head(a, err);
-		if (rc < 0 || !own) {
-			if (rc > 0)
-				(void)tide_err_set(err,
-				    "%s: is empty: its creation was cut short",
-				    a->path);
-			if (rc != 0)
-				tide_archive_close(a);
-			return rc == 0 ? 0 : -1;
-		}
+	there = recognise(a, err);
+	rc = there > 0 ? 0 : -1;
+	if (mode == TIDE_ARCHIVE_OWN && there >= 0) {
 		tide_archive_close(a);
-		there = rc == 0;
+		rc = open_to_write(a, there > 0, map_size, err);
 	}
-	a->store = tide_store_open(
-	    a->path, TIDE_STORE_DURABLE, map_size, tide_archive_tables, err);
-	if (a->store == NULL)
-		return -1;
-	if (!there)
-		rc = write_head(a, err);
-	if (rc >= 0)
-		rc = load_head(a, err);
 	if (rc < 0)
 		tide_archive_close(a);
-	return rc < 0 ? -1 : 0;
+	return rc;
 }
 
 void
@@ -255,11 +247,18 @@ tide_window_record_read(
 	return copy;
 }
 
+/* Of the words and of whose they are: a chunk under a bent key is no use. */
+static uint64_t
+chunk_check(const struct filter_key *key, const void *words, size_t size)
+{
+	return tide_hash_check(words, size) ^ tide_hash_check(key, sizeof *key);
+}
+
 static int
 put_chunk(struct tide_txn *txn, const struct filter_key *key, const void *words,
     size_t size, struct tide_err *err)
 {
-	uint64_t check = tide_hash_check(words, size);
+	uint64_t check = chunk_check(key, words, size);
 	char *room;
 
 	(void)tide_txn_del(
@@ -395,7 +394,7 @@ read_chunk(struct tide_txn *txn, const struct tide_window_record *r,
 		return NULL;
 	words = (const char *)value.data + sizeof check;
 	memcpy(&check, value.data, sizeof check);
-	if (check != tide_hash_check(words, size))
+	if (check != chunk_check(&key, words, size))
 		return NULL;
 	if ((uintptr_t)words % 8 == 0)
 		return (const uint64_t *)(const void *)words;

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tidemark/archive.h"
 
@@ -17,19 +15,37 @@ struct lapse_key {
 	uint8_t kind[8];
 };
 
+static uint32_t
+lapse_check(const struct tide_lapse *lapse)
+{
+	return (uint32_t)tide_hash_check(
+	    lapse, offsetof(struct tide_lapse, pad));
+}
+
+bool
+tide_lapse_read(struct tide_bytes value, struct tide_lapse *copy)
+{
+	if (value.size != sizeof *copy)
+		return false;
+	memcpy(copy, value.data, sizeof *copy);
+	return copy->pad == lapse_check(copy);
+}
+
 int
 tide_archive_put_lapse(struct tide_archive *a, const struct tide_lapse *lapse,
     struct tide_err *err)
 {
 	struct tide_txn *txn = tide_txn_begin(a->store, true, err);
+	struct tide_lapse stored = *lapse;
 	struct lapse_key key;
 
 	if (txn == NULL)
 		return -1;
+	stored.pad = lapse_check(lapse);
 	tide_key_number(key.from, lapse->from_ms);
 	tide_key_number(key.kind, lapse->kind);
 	if (tide_txn_put(txn, TIDE_TABLE_LAPSES, tide_bytes(&key, sizeof key),
-		tide_bytes(lapse, sizeof *lapse), err) < 0) {
+		tide_bytes(&stored, sizeof stored), err) < 0) {
 		tide_txn_abort(txn);
 		return -1;
 	}
@@ -93,14 +109,20 @@ tide_archive_summary(struct tide_archive *a, struct tide_archive_summary *sum,
 
 /* ---- expiry ------------------------------------------------------------ */
 
+#define VICTIMS 256 /* dropped at once; the next call goes on */
+
 struct expiry {
 	uint64_t before_ms; /* drop what ended before */
 	uint64_t excess;    /* bytes still to be dropped */
 	uint64_t from_ms;   /* of the oldest window that stays */
-	uint8_t victim[256][8];
+	uint8_t victim[VICTIMS][8];
 	unsigned victims;
 };
 
+/*
+ * All of them are looked at: while the clock was wrong, a window may have got
+ * a time that is far from its neighbours'.
+ */
 static int
 choose_window(void *arg, struct tide_bytes key, struct tide_bytes value,
     struct tide_err *err)
@@ -110,14 +132,14 @@ choose_window(void *arg, struct tide_bytes key, struct tide_bytes value,
 	uint64_t bytes;
 
 	(void)err;
-	if (key.size != 8 || e->victims == 256)
-		return 1;
-	if (tide_window_record_read(value, &r) == NULL)
+	if (key.size != 8 || tide_window_record_read(value, &r) == NULL)
 		return 0; /* damaged: kept, and shown as a gap */
 	bytes = tide_window_record_bytes(&r);
-	if (r.until_ms >= e->before_ms && e->excess == 0) {
-		e->from_ms = r.from_ms;
-		return 1;
+	if ((r.until_ms >= e->before_ms && e->excess == 0) ||
+	    e->victims == VICTIMS) {
+		if (r.from_ms < e->from_ms)
+			e->from_ms = r.from_ms;
+		return 0;
 	}
 	memcpy(e->victim[e->victims++], key.data, 8);
 	e->excess -= bytes < e->excess ? bytes : e->excess;
@@ -217,13 +239,29 @@ drop_lapses(struct tide_txn *txn, uint64_t before_ms, struct tide_err *err)
 	return gone < 0 ? -1 : 0;
 }
 
+static int
+expire(struct tide_txn *txn, struct expiry *e, struct tide_err *err)
+{
+	if (tide_txn_walk(txn, TIDE_TABLE_WINDOWS, tide_bytes("", 0),
+		choose_window, e, err) < 0)
+		return -1;
+	if (e->from_ms == UINT64_MAX) /* none stays */
+		e->from_ms = e->before_ms;
+	if (e->victims == 0)
+		return 0;
+	if (drop_windows(txn, e, err) < 0)
+		return -1;
+	return drop_lapses(txn, e->from_ms, err);
+}
+
 int
 tide_archive_expire(struct tide_archive *a, uint64_t before_ms,
     uint64_t max_bytes, unsigned *dropped, struct tide_err *err)
 {
-	struct expiry e = { .before_ms = before_ms };
+	struct expiry e = { .before_ms = before_ms, .from_ms = UINT64_MAX };
 	struct tide_archive_summary sum;
 	struct tide_txn *txn;
+	int rc;
 
 	*dropped = 0;
 	if (tide_archive_summary(a, &sum, err) < 0)
@@ -232,100 +270,40 @@ tide_archive_expire(struct tide_archive *a, uint64_t before_ms,
 	txn = tide_txn_begin(a->store, true, err);
 	if (txn == NULL)
 		return -1;
-	if (tide_txn_walk(txn, TIDE_TABLE_WINDOWS, tide_bytes("", 0),
-		choose_window, &e, err) < 0 ||
-	    drop_windows(txn, &e, err) < 0 ||
-	    (e.victims > 0 && drop_lapses(txn, e.from_ms, err) < 0)) {
+	rc = expire(txn, &e, err);
+	if (rc < 0 || e.victims == 0) {
 		tide_txn_abort(txn);
-		return -1;
+		return rc;
 	}
-	if (e.victims == 0) {
-		tide_txn_abort(txn);
-		return 0;
-	}
-	*dropped = e.victims;
-	return tide_txn_commit(txn, err);
+	rc = tide_txn_commit(txn, err);
+	if (rc == 0)
+		*dropped = e.victims;
+	return rc;
 }
 
 /* ---- verification ------------------------------------------------------ */
 
 static int
-touch(void *arg, struct tide_bytes key, struct tide_bytes value,
-    struct tide_err *err)
-{
-	volatile uint8_t sink = 0;
-
-	(void)arg;
-	(void)err;
-	if (key.size > 0)
-		sink ^= ((const uint8_t *)key.data)[key.size - 1];
-	if (value.size > 0)
-		sink ^= ((const uint8_t *)value.data)[value.size - 1];
-	(void)sink;
-	return 0;
-}
-
-/* In the child: open, walk every table. */
-static int
-walk_everything(const char *state_dir, struct tide_err *err)
+check_archive(void *state_dir, struct tide_err *err)
 {
 	struct tide_archive a;
-	struct tide_txn *txn;
-	int i, rc = 0;
+	int rc;
 
 	if (tide_archive_open(&a, state_dir, TIDE_ARCHIVE_READ, 0, err) < 0)
 		return -1;
-	txn = tide_txn_begin(a.store, false, err);
-	if (txn == NULL)
-		return -1;
-	for (i = 0; rc == 0 && i < TIDE_TABLES; i++)
-		rc = tide_txn_walk(txn, i, tide_bytes("", 0), touch, NULL, err);
-	tide_txn_abort(txn);
+	rc = tide_store_check(a.store, err);
 	tide_archive_close(&a);
 	return rc;
-}
-
-static void
-verify_child(const char *state_dir, int fd)
-{
-	struct tide_err err = { "" };
-
-	(void)alarm(300); /* a loop in a damaged tree ends, too */
-	if (walk_everything(state_dir, &err) == 0)
-		_exit(0);
-	if (write(fd, err.text, strlen(err.text)) < 0)
-		_exit(2);
-	_exit(1);
 }
 
 int
 tide_archive_verify(const char *state_dir, struct tide_err *err)
 {
 	char path[TIDE_PATH_MAX + 16];
-	int fds[2], status = 0;
-	ssize_t n;
-	pid_t pid;
 
 	(void)snprintf(path, sizeof path, "%s/archive.mdb", state_dir);
 	if (tide_store_probe(path, err) == TIDE_STORE_ABSENT)
 		return 0;
-	if (pipe(fds) < 0)
-		return tide_err_errno(err, "%s: cannot be checked", path);
-	pid = fork();
-	if (pid == 0)
-		verify_child(state_dir, fds[1]);
-	(void)close(fds[1]);
-	n = read(fds[0], err->text, sizeof err->text - 1);
-	err->text[n > 0 ? n : 0] = '\0';
-	(void)close(fds[0]);
-	if (pid < 0 || waitpid(pid, &status, 0) != pid)
-		return tide_err_errno(err, "%s: cannot be checked", path);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		return 0;
-	if (err->text[0] == '\0')
-		return tide_err_set(err,
-		    "%s: is damaged: reading it through ended with signal %d; "
-		    "it is left as it is",
-		    path, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
-	return -1;
+	return tide_store_apart(
+	    path, check_archive, (void *)(uintptr_t)state_dir, err);
 }

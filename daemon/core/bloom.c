@@ -94,6 +94,8 @@ tide_bloom_add(const struct tide_bloom_shape *s, tide_bloom_word *words,
 	return fresh;
 }
 
+/* Acquire: who asks a window that may be cleared meanwhile (query.c) looks at
+ * its state again afterwards, and must not be shown an older one. */
 bool
 tide_bloom_has(const struct tide_bloom_shape *s, const tide_bloom_word *words,
     struct tide_hash h)
@@ -104,7 +106,7 @@ tide_bloom_has(const struct tide_bloom_shape *s, const tide_bloom_word *words,
 
 	for (i = 0; i < s->positions; walk_next(&w, ++i)) {
 		word = atomic_load_explicit(
-		    &words[w.at / 64], memory_order_relaxed);
+		    &words[w.at / 64], memory_order_acquire);
 		if ((word >> (w.at % 64) & 1) == 0)
 			return false;
 	}

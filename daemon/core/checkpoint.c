@@ -112,20 +112,18 @@ copy_piece(uint64_t *to, const void *from, size_t size)
 	return tide_hash_check(to, size);
 }
 
+/* Byte for byte: a chunk that was damaged in its place is written again. */
 static bool
-is_unchanged(struct tide_txn *txn, const struct chunk_key *key, uint64_t check,
-    size_t size)
+is_unchanged(struct tide_txn *txn, const struct chunk_key *key,
+    const uint64_t *room, size_t size)
 {
 	struct tide_bytes value;
 	struct tide_err err;
-	uint64_t old;
 
-	if (tide_txn_get(txn, TIDE_TABLE_CHECKPOINT,
-		tide_bytes(key, sizeof *key), &value, &err) != 1 ||
-	    value.size != sizeof old + size)
-		return false;
-	memcpy(&old, value.data, sizeof old);
-	return old == check;
+	return tide_txn_get(txn, TIDE_TABLE_CHECKPOINT,
+		   tide_bytes(key, sizeof *key), &value, &err) == 1 &&
+	    value.size == sizeof room[0] + size &&
+	    memcmp(value.data, room, value.size) == 0;
 }
 
 static int
@@ -136,7 +134,7 @@ write_piece(struct tide_archive *a, const struct chunk_key *key, uint64_t *room,
 
 	if (txn == NULL)
 		return -1;
-	if (is_unchanged(txn, key, room[0], size)) {
+	if (is_unchanged(txn, key, room, size)) {
 		tide_txn_abort(txn);
 		return 0;
 	}
@@ -234,8 +232,10 @@ tide_checkpoint_write(struct tide_archive *a, const struct tide_map *map,
 	for (i = 0; rc == 0 && i < KEPT; i++)
 		rc = write_region(a, map, &m, i, room, err);
 	free(room);
+	if (rc < 0)
+		return -1;
 	m.check = manifest_check(&m);
-	return rc == 0 ? put_manifest(a, &m, true, err) : rc;
+	return put_manifest(a, &m, true, err);
 }
 
 /* ---- loading ----------------------------------------------------------- */
@@ -342,6 +342,19 @@ manifest_fits(const struct manifest *m)
 	    m->length[1] == need && m->length[2] == need;
 }
 
+/* 1 it is to be loaded, 0 not (the archive may have it anyway), -1 error. */
+static int
+is_wanted(
+    struct tide_archive *a, const struct tide_window *w, struct tide_err *err)
+{
+	int stored = 1;
+
+	if (holds_window(w))
+		stored =
+		    tide_archive_has_window(a, atomic_load(&w->number), err);
+	return stored < 0 ? -1 : 1 - stored;
+}
+
 static int
 load_window(struct tide_archive *a, struct tide_txn *txn,
     const struct manifest *m, unsigned i, struct tide_checkpoint *c,
@@ -349,13 +362,13 @@ load_window(struct tide_archive *a, struct tide_txn *txn,
 {
 	char *bytes = load_region(txn, m, i);
 	const struct tide_window *w = (const void *)bytes;
-	int rc = 0;
+	int rc;
 
 	if (bytes == NULL)
 		return tide_err_set(err, "%s: checkpoint %llu is damaged",
 		    a->path, (unsigned long long)m->sequence);
-	if (holds_window(w) &&
-	    tide_archive_has_window(a, atomic_load(&w->number), err) == 0) {
+	rc = is_wanted(a, w, err);
+	if (rc == 1) {
 		describe(&c->record[c->windows], w, m);
 		rc = take_words(c, bytes, m, err);
 		c->windows++;
@@ -421,6 +434,7 @@ tide_checkpoint_free(struct tide_checkpoint *c)
 	memset(c, 0, sizeof *c);
 }
 
+/* Added, not stored: workers may have counted in the new map already. */
 static void
 restore_counters(struct tide_map *map, const struct tide_counters *from)
 {
@@ -428,7 +442,7 @@ restore_counters(struct tide_map *map, const struct tide_counters *from)
 
 	for (row = 0; row < 1 + TIDE_PROFILES_MAX; row++)
 		for (i = 0; i < TIDE_COUNTER_COUNT; i++)
-			atomic_store(&map->counters->value[row][i],
+			atomic_fetch_add(&map->counters->value[row][i],
 			    atomic_load(&from->value[row][i]));
 }
 

@@ -46,13 +46,15 @@ parse_calendar(const char *text, uint64_t *wall_ms)
 	time_t seconds;
 	bool utc;
 	size_t i;
+	int day;
 
 	for (i = 0; i < sizeof forms / sizeof *forms; i++) {
 		if (!matches(text, forms[i], &tm, &utc))
 			continue;
+		day = tm.tm_mday;
 		seconds = utc ? timegm(&tm) : mktime(&tm);
-		if (seconds < 0)
-			return false;
+		if (seconds < 0 || tm.tm_mday != day)
+			return false; /* 31 February is not 3 March */
 		*wall_ms = (uint64_t)seconds * 1000;
 		return true;
 	}

@@ -210,10 +210,7 @@ reserve_regions(
 	return tide_txn_commit(txn, err);
 }
 
-/*
- * Is there room?  Asked before LMDB maps anything: its first page written to
- * a full disk would already be SIGBUS.
- */
+/* Is there room?  Asked first, for the sake of the answer. */
 static int
 check_room(const struct opening *o, size_t size, struct tide_err *err)
 {
@@ -243,9 +240,7 @@ make_file(struct opening *o, struct tide_err *err)
 	store = tide_store_open(o->path, TIDE_STORE_LIVE, size, tables, err);
 	if (store == NULL)
 		return -1;
-	rc = tide_store_allocate(store, err);
-	if (rc == 0)
-		rc = reserve_regions(o, store, err);
+	rc = reserve_regions(o, store, err);
 	if (rc == 0)
 		rc = find_regions(o, store, &o->head, err);
 	tide_store_close(store);
@@ -265,7 +260,11 @@ judge_head(const struct opening *o, const struct tide_control_head *h,
 	if (h->magic != TIDE_MAP_MAGIC ||
 	    h->check !=
 		tide_hash_check(h, offsetof(struct tide_control_head, check))) {
-		(void)tide_err_set(why, "%s: its head is damaged", o->path);
+		(void)tide_err_set(why,
+		    h->magic == TIDE_MAP_MAGIC && h->version != want->version
+			? "%s: is of another version, or its head is damaged"
+			: "%s: its head is damaged",
+		    o->path);
 		return KEEP_ASIDE;
 	}
 	if (h->version != want->version || h->layout != want->layout) {
@@ -273,7 +272,8 @@ judge_head(const struct opening *o, const struct tide_control_head *h,
 		    "%s: was made by another version of Tidemark", o->path);
 		return REMAKE;
 	}
-	if (h->boot_id[0] == '\0' || strcmp(h->boot_id, want->boot_id) != 0) {
+	if (want->boot_id[0] == '\0' ||
+	    strcmp(h->boot_id, want->boot_id) != 0) {
 		(void)tide_err_set(
 		    why, "%s: is from before the machine was started", o->path);
 		return REMAKE;
@@ -294,12 +294,27 @@ judge_head(const struct opening *o, const struct tide_control_head *h,
 	return RESUME;
 }
 
+/* A collector that was killed while it replaced the map left it so. */
+static enum trust
+judge_control(const struct opening *o, const struct tide_control *c,
+    struct tide_control_head *head, struct tide_err *why)
+{
+	enum trust trust;
+
+	memcpy(head, &c->head, sizeof *head);
+	trust = judge_head(o, head, why);
+	if (trust != RESUME || atomic_load(&c->current) != TIDE_MAP_RETIRED)
+		return trust;
+	(void)tide_err_set(why, "%s: was being replaced", o->path);
+	return o->replace ? REMAKE : OUTGROWN;
+}
+
 /* The value "control" of a whole LMDB file, if there is one. */
 static enum trust
-judge_store(struct opening *o, struct tide_store *store, struct tide_err *why)
+judge_store(struct opening *o, struct tide_store *store,
+    struct tide_control_head *head, struct tide_err *why)
 {
 	struct tide_txn *txn = tide_txn_begin(store, false, why);
-	struct tide_control_head head;
 	struct tide_bytes value;
 	enum trust trust = REFUSE;
 	const char *start;
@@ -312,27 +327,58 @@ judge_store(struct opening *o, struct tide_store *store, struct tide_err *why)
 		    "%s: is an LMDB file, but no map of Tidemark's; move it "
 		    "away or set live_file",
 		    o->path);
-	} else if (value.size < sizeof head + TIDE_PAGE ||
+	} else if (value.size < sizeof(struct tide_control) + TIDE_PAGE ||
 	    region_start(value, &start, &offset, why) < 0) {
 		(void)tide_err_set(why, "%s: its head is damaged", o->path);
 		trust = KEEP_ASIDE;
 	} else {
-		memcpy(&head, start, sizeof head);
-		trust = judge_head(o, &head, why);
-		if (trust == RESUME || trust == OUTGROWN)
-			o->head = head;
+		trust = judge_control(o, (const void *)start, head, why);
 	}
 	tide_txn_abort(txn);
+	return trust;
+}
+
+/* In a process of its own, before this one trusts the file. */
+static int
+check_store(void *path, struct tide_err *err)
+{
+	struct tide_store *store =
+	    tide_store_open(path, TIDE_STORE_FROZEN, 0, tables, err);
+	int rc;
+
+	if (store == NULL)
+		return -1;
+	rc = tide_store_check(store, err);
+	tide_store_close(store);
+	return rc;
+}
+
+static enum trust
+judge_whole(struct opening *o, struct tide_err *why)
+{
+	struct tide_control_head head;
+	struct tide_store *store;
+	enum trust trust;
+
+	if (tide_store_apart(o->path, check_store, o->path, why) < 0)
+		return KEEP_ASIDE;
+	store = tide_store_open(o->path, TIDE_STORE_FROZEN, 0, tables, why);
+	if (store == NULL)
+		return KEEP_ASIDE;
+	trust = judge_store(o, store, &head, why);
+	if (trust == RESUME || trust == OUTGROWN) {
+		if (find_regions(o, store, &head, why) < 0)
+			trust = KEEP_ASIDE;
+		else
+			o->head = head; /* not ours, but the one in use */
+	}
+	tide_store_close(store);
 	return trust;
 }
 
 static enum trust
 judge_file(struct opening *o, struct tide_err *why)
 {
-	struct tide_store *store;
-	struct tide_err err;
-	enum trust trust;
-
 	switch (tide_store_probe(o->path, why)) {
 	case TIDE_STORE_ABSENT:
 		(void)tide_err_set(why, "%s: is not there", o->path);
@@ -345,17 +391,7 @@ judge_file(struct opening *o, struct tide_err *why)
 	case TIDE_STORE_WHOLE:
 		break;
 	}
-	store = tide_store_open(o->path, TIDE_STORE_FROZEN, 0, tables, why);
-	if (store == NULL)
-		return KEEP_ASIDE;
-	trust = judge_store(o, store, why);
-	if ((trust == RESUME || trust == OUTGROWN) &&
-	    find_regions(o, store, &o->head, &err) < 0) {
-		*why = err;
-		trust = KEEP_ASIDE;
-	}
-	tide_store_close(store);
-	return trust;
+	return judge_whole(o, why);
 }
 
 /* ---- putting the old one away, publishing the new ---------------------- */

@@ -26,6 +26,8 @@ struct asking {
 	size_t spans;
 	struct tide_txn *txn;
 	bool no_memory;
+	bool damaged; /* a record behind this one's end is: */
+	uint64_t known_ms;
 };
 
 const char *
@@ -43,7 +45,7 @@ tide_gap_reason(uint32_t kind)
 	case TIDE_LAPSE_FULL:
 		return "max_workers was reached and connections had to wait";
 	case TIDE_LAPSE_DAMAGE:
-		return "a stored window is damaged";
+		return "a stored record is damaged";
 	default:
 		return "unknown";
 	}
@@ -80,6 +82,13 @@ add_span(struct asking *k, uint64_t from_ms, uint64_t until_ms)
 	s[k->spans - 1] = (struct span){ from_ms, until_ms };
 }
 
+/* Is a moment asked for rather than a time? */
+static bool
+is_moment(const struct asking *k)
+{
+	return k->a->since_ms == k->a->until_ms;
+}
+
 static void
 add_gap(struct asking *k, uint64_t from_ms, uint64_t until_ms, uint32_t kind)
 {
@@ -89,9 +98,10 @@ add_gap(struct asking *k, uint64_t from_ms, uint64_t until_ms, uint32_t kind)
 		from_ms = k->a->since_ms;
 	if (until_ms > k->a->until_ms)
 		until_ms = k->a->until_ms;
-	if (from_ms > until_ms ||
-	    (kind == 0 && from_ms == until_ms && k->spans > 0))
+	if (from_ms > until_ms)
 		return;
+	if (kind == 0 && from_ms == until_ms && !is_moment(k))
+		return; /* two windows that meet */
 	g = grow(k, k->a->gap, &k->a->gaps, sizeof *g);
 	if (g == NULL)
 		return;
@@ -259,6 +269,19 @@ lookup(const struct asking *k, const struct tide_window_record *r)
 	return answer;
 }
 
+/* Records that cannot be read were of some time between their neighbours. */
+static void
+note_damage(struct asking *k, uint64_t next_ms)
+{
+	if (!k->damaged)
+		return;
+	k->damaged = false;
+	if (k->known_ms < next_ms)
+		add_gap(k, k->known_ms, next_ms, TIDE_LAPSE_DAMAGE);
+	else
+		add_gap(k, next_ms, k->known_ms, TIDE_LAPSE_DAMAGE);
+}
+
 static int
 look_into_record(void *arg, struct tide_bytes key, struct tide_bytes value,
     struct tide_err *err)
@@ -269,8 +292,12 @@ look_into_record(void *arg, struct tide_bytes key, struct tide_bytes value,
 
 	(void)key;
 	(void)err;
-	if (tide_window_record_read(value, &r) == NULL)
-		return 0; /* then nothing covers its time: a gap */
+	if (tide_window_record_read(value, &r) == NULL) {
+		k->damaged = true;
+		return 0;
+	}
+	note_damage(k, r.from_ms);
+	k->known_ms = r.until_ms;
 	if (!is_asked(k, &r)) {
 		add_span(k, r.from_ms, r.until_ms);
 		return 0;
@@ -292,10 +319,10 @@ note_lapse(void *arg, struct tide_bytes key, struct tide_bytes value,
 
 	(void)key;
 	(void)err;
-	if (value.size != sizeof lapse)
-		return 0;
-	memcpy(&lapse, value.data, sizeof lapse);
-	if (lapse.until_ms >= k->a->since_ms && lapse.from_ms <= k->a->until_ms)
+	if (!tide_lapse_read(value, &lapse)) /* of whatever time */
+		add_gap(k, 0, UINT64_MAX, TIDE_LAPSE_DAMAGE);
+	else if (lapse.until_ms >= k->a->since_ms &&
+	    lapse.from_ms <= k->a->until_ms)
 		add_gap(k, lapse.from_ms, lapse.until_ms, lapse.kind);
 	return 0;
 }
@@ -310,12 +337,25 @@ by_start(const void *a, const void *b)
 	return x->from_ms < y->from_ms ? -1 : x->from_ms > y->from_ms;
 }
 
+static bool
+is_covered(const struct asking *k, uint64_t at_ms)
+{
+	size_t i;
+
+	for (i = 0; i < k->spans; i++)
+		if (k->span[i].from_ms <= at_ms && at_ms <= k->span[i].until_ms)
+			return true;
+	return false;
+}
+
 static void
 find_gaps(struct asking *k)
 {
 	uint64_t seen;
 	size_t i;
 
+	if (is_moment(k) && is_covered(k, k->a->since_ms))
+		return;
 	if (k->spans > 0)
 		qsort(k->span, k->spans, sizeof *k->span, by_start);
 	seen = k->a->since_ms;
@@ -444,6 +484,7 @@ ask_archive(
 		k->a->since_ms = k->a->until_ms;
 	rc = tide_txn_walk(k->txn, TIDE_TABLE_WINDOWS, tide_bytes("", 0),
 	    look_into_record, k, err);
+	note_damage(k, UINT64_MAX);
 	if (rc == 0)
 		rc = tide_txn_walk(k->txn, TIDE_TABLE_LAPSES, tide_bytes("", 0),
 		    note_lapse, k, err);

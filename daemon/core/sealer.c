@@ -86,16 +86,25 @@ not_before(uint64_t t, uint64_t floor)
 	return t < floor ? floor : t; /* the clock may have been put back */
 }
 
+/* When a window ends now: not before anything it may have seen. */
+static uint64_t
+end_of(
+    const struct tide_sealer *s, const struct tide_window *w, uint64_t now_ms)
+{
+	return not_before(
+	    not_before(now_ms, load(&w->opened_ms)), s->latest_ms);
+}
+
 static void
-begin(struct tide_sealer *s, struct tide_window *w, uint64_t now_ms)
+begin(struct tide_sealer *s, uint64_t number, uint64_t now_ms)
 {
 	struct tide_control *c = s->map->control;
-	uint64_t number = load(&w->number);
+	struct tide_window *w = window(s, number);
 
-	now_ms = not_before(now_ms, load(&w->opened_ms));
-	store(&w->closed_ms, now_ms);
+	store(&w->closed_ms, end_of(s, w, now_ms));
 	set_state(w, TIDE_WINDOW_SEALING);			/* S1 */
 	open_window(window(s, number + 1), number + 1, now_ms); /* S2 */
+	s->latest_ms = now_ms;
 	wait_for(s, number,
 	    tide_epoch_replace(&c->current, number + 1, &c->epoch)); /* S3 */
 }
@@ -112,10 +121,10 @@ is_quiet(struct tide_sealer *s)
 }
 
 static int
-archive_window(
-    struct tide_sealer *s, const struct tide_window *w, struct tide_err *err)
+archive_window(struct tide_sealer *s, const struct tide_window *w,
+    uint64_t number, struct tide_err *err)
 {
-	struct tide_window_record r = { .number = load(&w->number),
+	struct tide_window_record r = { .number = number,
 		.from_ms = load(&w->opened_ms),
 		.until_ms = load(&w->closed_ms),
 		.messages = load(&w->messages),
@@ -132,13 +141,15 @@ archive_window(
 	return tide_archive_put_window(s->archive, &r, s->words, err); /* S5 */
 }
 
+/* Release: who looks into the window (query.c) and finds a zero of these,
+ * finds S6 as well. */
 static void
 zero(tide_bloom_word *words, size_t n)
 {
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		atomic_store_explicit(&words[i], 0, memory_order_relaxed);
+		atomic_store_explicit(&words[i], 0, memory_order_release);
 }
 
 static void
@@ -162,7 +173,7 @@ finish(struct tide_sealer *s, struct tide_err *err)
 {
 	struct tide_window *w = window(s, s->number);
 
-	if (archive_window(s, w, err) < 0)
+	if (archive_window(s, w, s->number, err) < 0)
 		return -1;
 	clear(s, w);
 	s->waiting = false;
@@ -180,6 +191,15 @@ note_overfill(struct tide_sealer *s, struct tide_window *w)
 		tide_count(s->map->counters, TIDE_COUNT_WINDOWS_OVERFILLED, 1);
 }
 
+/* Old, or opened at a time that is still to come: the clock was put back. */
+static bool
+is_old(const struct tide_window *w, uint64_t now_ms, uint64_t span_ms)
+{
+	uint64_t opened = load(&w->opened_ms);
+
+	return now_ms < opened || now_ms - opened >= span_ms;
+}
+
 static void
 begin_if_due(struct tide_sealer *s, uint64_t now_ms, uint64_t span_ms)
 {
@@ -187,10 +207,10 @@ begin_if_due(struct tide_sealer *s, uint64_t now_ms, uint64_t span_ms)
 	struct tide_window *w = window(s, number);
 	bool full = tide_window_is_full(s->map, w);
 
-	if (!full && now_ms < load(&w->opened_ms) + span_ms)
+	if (!full && !is_old(w, now_ms, span_ms))
 		return;
 	if (state(window(s, number + 1)) == TIDE_WINDOW_IDLE)
-		begin(s, w, now_ms);
+		begin(s, number, now_ms);
 	else if (full)
 		note_overfill(s, w);
 }
@@ -201,6 +221,7 @@ tide_sealer_round(struct tide_sealer *s, uint64_t now_ms, uint64_t span_ms,
 {
 	int sealed = 0;
 
+	s->latest_ms = not_before(s->latest_ms, now_ms);
 	if (s->waiting && is_quiet(s))
 		sealed = finish(s, err);
 	begin_if_due(s, now_ms, span_ms);
@@ -278,6 +299,7 @@ resume(struct tide_sealer *s, uint64_t current, struct tide_err *err)
 	if (load(&w->number) != current ||
 	    (state(w) != TIDE_WINDOW_OPEN && state(w) != TIDE_WINDOW_SEALING))
 		return damaged(s, err);
+	store(&w->closed_ms, 0);
 	set_state(w, TIDE_WINDOW_OPEN); /* killed after S1 */
 	return resume_other(s, current, err);
 }
@@ -344,9 +366,8 @@ tide_sealer_retire(struct tide_sealer *s, uint64_t now_ms, unsigned wait_ms,
 		    state(w) != TIDE_WINDOW_SEALING)
 			continue;
 		if (load(&w->closed_ms) == 0)
-			store(&w->closed_ms,
-			    not_before(now_ms, load(&w->opened_ms)));
-		if (archive_window(s, w, err) < 0)
+			store(&w->closed_ms, end_of(s, w, now_ms));
+		if (archive_window(s, w, load(&w->number), err) < 0)
 			return -1;
 		clear(s, w);
 	}

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tidemark/store.h"
@@ -93,14 +92,49 @@ open_tables(struct tide_store *s, const char *const *tables, bool write)
 	return rc;
 }
 
+/*
+ * LMDB maps its lock file and writes to it before it looks whether there is
+ * room: SIGBUS on a full disk.  So its blocks are allocated first.  (Closing
+ * the file drops this process's locks on it, but it has none yet.)
+ */
+#define LOCK_BYTES 8192 /* of 126 readers, LMDB's default */
+
+static int
+allocate_lock(const struct tide_store *s)
+{
+	char path[sizeof s->path + 8];
+	int fd, rc;
+
+	(void)snprintf(path, sizeof path, "%s-lock", s->path);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+	if (fd < 0)
+		return 0; /* LMDB knows what to say of that */
+	rc = posix_fallocate(fd, 0, LOCK_BYTES);
+	(void)close(fd);
+	return rc == ENOSPC || rc == EDQUOT ? rc : 0;
+}
+
+/* The file as large as its map, before anything is written through it. */
+static int
+allocate_file(const struct tide_store *s, mdb_filehandle_t fd)
+{
+	MDB_envinfo info;
+
+	(void)mdb_env_info(s->env, &info);
+	return posix_fallocate(fd, 0, (off_t)info.me_mapsize);
+}
+
 static int
 open_env(struct tide_store *s, enum tide_store_mode mode, size_t map_size,
     const char *const *tables)
 {
 	mdb_filehandle_t fd;
-	int rc;
+	int rc = 0;
 
-	rc = mdb_env_create(&s->env);
+	if (mode != TIDE_STORE_FROZEN)
+		rc = allocate_lock(s);
+	if (rc == 0)
+		rc = mdb_env_create(&s->env);
 	if (rc == 0)
 		rc = mdb_env_set_maxdbs(s->env, TABLES_MAX);
 	if (rc == 0 && map_size != 0)
@@ -112,6 +146,8 @@ open_env(struct tide_store *s, enum tide_store_mode mode, size_t map_size,
 		rc = mdb_env_get_fd(s->env, &fd);
 	if (rc == 0 && fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
 		rc = errno;
+	if (rc == 0 && mode == TIDE_STORE_LIVE)
+		rc = allocate_file(s, fd);
 	if (rc == 0)
 		rc = open_tables(s, tables, mode_writes(mode));
 	return rc;
@@ -145,23 +181,6 @@ tide_store_close(struct tide_store *s)
 	if (s->env != NULL)
 		mdb_env_close(s->env);
 	free(s);
-}
-
-int
-tide_store_allocate(struct tide_store *s, struct tide_err *err)
-{
-	mdb_filehandle_t fd;
-	MDB_envinfo info;
-	int rc;
-
-	(void)mdb_env_get_fd(s->env, &fd);
-	(void)mdb_env_info(s->env, &info);
-	rc = posix_fallocate(fd, 0, (off_t)info.me_mapsize);
-	if (rc == 0)
-		return 0;
-	errno = rc;
-	return tide_err_errno(
-	    err, "%s: cannot allocate %zu bytes", s->path, info.me_mapsize);
 }
 
 uint64_t
@@ -286,17 +305,15 @@ tide_txn_reserve(struct tide_txn *t, int table, struct tide_bytes key,
 	return NULL;
 }
 
-int
-tide_txn_walk(struct tide_txn *t, int table, struct tide_bytes from,
+static int
+walk_dbi(struct tide_txn *t, MDB_dbi dbi, struct tide_bytes from,
     tide_visit *visit, void *arg, struct tide_err *err)
 {
 	MDB_val k = val(from), v;
 	MDB_cursor *cursor;
 	int rc, verdict = 0;
 
-	if (t->store->table[table] == 0)
-		return 0;
-	rc = mdb_cursor_open(t->txn, t->store->table[table], &cursor);
+	rc = mdb_cursor_open(t->txn, dbi, &cursor);
 	if (rc != 0)
 		return fail(err, t->store, "cannot read", rc);
 	rc = mdb_cursor_get(
@@ -313,6 +330,15 @@ tide_txn_walk(struct tide_txn *t, int table, struct tide_bytes from,
 	if (rc != 0 && rc != MDB_NOTFOUND)
 		return fail(err, t->store, "cannot read", rc);
 	return 0;
+}
+
+int
+tide_txn_walk(struct tide_txn *t, int table, struct tide_bytes from,
+    tide_visit *visit, void *arg, struct tide_err *err)
+{
+	MDB_dbi dbi = t->store->table[table];
+
+	return dbi == 0 ? 0 : walk_dbi(t, dbi, from, visit, arg, err);
 }
 
 int
@@ -339,143 +365,133 @@ tide_txn_last(struct tide_txn *t, int table, struct tide_bytes *key,
 	return 1;
 }
 
-/* ---- looking before leaping -------------------------------------------- */
+/* ---- reading everything ------------------------------------------------ */
 
-/*
- * The two meta pages of LMDB 0.9 on a 64-bit machine, as far as we look: the
- * page header is 16 bytes, and the roots' page numbers stand where mdb.c's
- * MDB_meta has them.  Checked against a file we made, in tests/core/t_store.c.
- */
-#define META_MAGIC 0xBEEFC0DEu
-#define META_VERSION 1u
-#define PAGE 4096u
-
-struct meta_page {
-	uint64_t page_no;
-	uint16_t pad, flags;
-	uint16_t lower, upper;
-	uint32_t magic, version;
-	uint64_t address, map_size;
-	struct {
-		uint32_t pad;
-		uint16_t flags, depth;
-		uint64_t branches, leaves, overflows, entries, root;
-	} tree[2];
-	uint64_t last_page, txn;
+struct check {
+	struct tide_store *store;
+	uint64_t entries, last_page;
+	MDB_val before; /* the key before this one */
 };
-_Static_assert(sizeof(struct meta_page) == 152, "LMDB 0.9 meta page");
 
-#define META_FLAG 0x08
-
-static bool
-meta_is_ours(const struct meta_page *m, unsigned i)
+static int
+is_damaged(const struct tide_store *s, const char *how, struct tide_err *err)
 {
-	return m->page_no == i && m->flags == META_FLAG &&
-	    m->magic == META_MAGIC && m->version == META_VERSION;
+	return tide_err_set(
+	    err, "%s: is damaged: %s; it is left as it is", s->path, how);
 }
 
-/* Is the page that this meta page calls its main root a branch or a leaf? */
 static bool
-root_is_sane(int fd, uint64_t root)
+is_after(const MDB_val *a, const MDB_val *b)
 {
-	struct {
-		uint64_t page_no;
-		uint16_t pad, flags;
-	} head;
+	size_t least = a->mv_size < b->mv_size ? a->mv_size : b->mv_size;
+	int order = memcmp(a->mv_data, b->mv_data, least);
 
-	if (root == UINT64_MAX)
-		return true; /* an empty tree */
-	if (pread(fd, &head, sizeof head, (off_t)(root * PAGE)) !=
-	    (ssize_t)sizeof head)
-		return false;
-	return head.page_no == root && (head.flags & 0x03) != 0;
+	return order > 0 || (order == 0 && a->mv_size > b->mv_size);
 }
 
-static enum tide_store_state
-judge(int fd, off_t size, const struct meta_page m[2], const char *path,
+static int
+check_entry(void *arg, struct tide_bytes key, struct tide_bytes value,
     struct tide_err *err)
 {
-	const struct meta_page *newest = &m[m[0].txn < m[1].txn];
-	uint64_t pages = (uint64_t)size / PAGE;
+	struct check *c = arg;
+	MDB_val k = val(key);
+	volatile uint8_t sink;
 
-	if (!meta_is_ours(&m[0], 0) && !meta_is_ours(&m[1], 1)) {
-		(void)tide_err_set(err, "%s: is no LMDB 0.9 file", path);
-		return TIDE_STORE_FOREIGN;
-	}
-	if (!meta_is_ours(&m[0], 0) || !meta_is_ours(&m[1], 1)) {
-		(void)tide_err_set(
-		    err, "%s: is damaged in its first pages", path);
-		return TIDE_STORE_DAMAGED;
-	}
-	if (newest->last_page >= pages) {
-		(void)tide_err_set(err,
-		    "%s: is truncated: %llu pages of %llu are there", path,
-		    (unsigned long long)pages,
-		    (unsigned long long)newest->last_page + 1);
-		return TIDE_STORE_TRUNCATED;
-	}
-	if (!root_is_sane(fd, newest->tree[1].root) ||
-	    !root_is_sane(fd, newest->tree[0].root)) {
-		(void)tide_err_set(err, "%s: is damaged at its root", path);
-		return TIDE_STORE_DAMAGED;
-	}
-	return TIDE_STORE_WHOLE;
-}
-
-enum tide_store_state
-tide_store_probe(const char *path, struct tide_err *err)
-{
-	struct meta_page m[2];
-	enum tide_store_state state;
-	struct stat st;
-	int fd;
-
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
-		(void)tide_err_errno(err, "%s", path);
-		return errno == ENOENT ? TIDE_STORE_ABSENT : TIDE_STORE_DAMAGED;
-	}
-	memset(m, 0, sizeof m);
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		(void)tide_err_set(err, "%s: is no regular file", path);
-		state = TIDE_STORE_FOREIGN;
-	} else if (pread(fd, &m[0], sizeof m[0], 0) != (ssize_t)sizeof m[0] ||
-	    pread(fd, &m[1], sizeof m[1], PAGE) != (ssize_t)sizeof m[1]) {
-		(void)tide_err_set(err,
-		    "%s: is truncated: %lld bytes cannot be a store", path,
-		    (long long)st.st_size);
-		state = TIDE_STORE_TRUNCATED;
-	} else {
-		state = judge(fd, st.st_size, m, path, err);
-	}
-	(void)close(fd);
-	return state;
-}
-
-/*
- * LMDB tells nobody where its map starts, so we ask the kernel which file
- * offset lies behind an address of ours.
- */
-int
-tide_store_offset(const void *value, uint64_t *offset, struct tide_err *err)
-{
-	uintptr_t at = (uintptr_t)value;
-	unsigned long low, high, off;
-	char line[512];
-	int found = 0;
-	FILE *maps = fopen("/proc/self/maps", "re");
-
-	if (maps == NULL)
-		return tide_err_errno(err, "/proc/self/maps");
-	while (!found && fgets(line, sizeof line, maps) != NULL) {
-		if (sscanf(line, "%lx-%lx %*s %lx", &low, &high, &off) == 3 &&
-		    at >= low && at < high) {
-			*offset = off + (at - low);
-			found = 1;
-		}
-	}
-	(void)fclose(maps);
-	if (!found)
-		return tide_err_set(err, "/proc/self/maps: address not mapped");
+	if (key.size == 0 || key.size > 511)
+		return is_damaged(c->store, "a key of no size", err);
+	if (value.size > 0)
+		sink = ((const uint8_t *)value.data)[value.size - 1];
+	(void)sink;
+	if (c->entries++ > 0 && !is_after(&k, &c->before))
+		return is_damaged(c->store, "keys out of order", err);
+	c->before = k;
 	return 0;
+}
+
+/* A list of free pages: how many, then their numbers. */
+static int
+check_free(void *arg, struct tide_bytes key, struct tide_bytes value,
+    struct tide_err *err)
+{
+	const struct check *c = arg;
+	const char *list = value.data;
+	uint64_t n, i, page;
+
+	memcpy(&n, list, value.size >= sizeof n ? sizeof n : 0);
+	if (key.size != sizeof n || value.size < sizeof n ||
+	    n > value.size / sizeof n - 1)
+		return is_damaged(c->store, "its list of free pages", err);
+	for (i = 1; i <= n; i++) {
+		memcpy(&page, list + i * sizeof page, sizeof page);
+		if (page < 2 || page > c->last_page)
+			return is_damaged(
+			    c->store, "its list of free pages", err);
+	}
+	return 0;
+}
+
+static int
+check_table(struct tide_txn *t, MDB_dbi dbi, struct tide_err *err)
+{
+	struct check c = { .store = t->store };
+	MDB_stat stat;
+
+	if (mdb_stat(t->txn, dbi, &stat) != 0)
+		return is_damaged(t->store, "a table cannot be read", err);
+	if (walk_dbi(t, dbi, tide_bytes("", 0), check_entry, &c, err) < 0)
+		return -1;
+	if (c.entries != stat.ms_entries)
+		return is_damaged(t->store, "entries are missing", err);
+	return 0;
+}
+
+#define FREE_LIST 0 /* LMDB's own tables: free pages, names of tables */
+#define TABLE_LIST 1
+
+int
+tide_store_check(struct tide_store *s, struct tide_err *err)
+{
+	struct check c = { .store = s };
+	struct tide_txn *t = tide_txn_begin(s, false, err);
+	MDB_envinfo info;
+	unsigned i;
+	int rc;
+
+	if (t == NULL)
+		return -1;
+	(void)mdb_env_info(s->env, &info);
+	c.last_page = info.me_last_pgno;
+	rc = walk_dbi(t, FREE_LIST, tide_bytes("", 0), check_free, &c, err);
+	if (rc == 0)
+		rc = check_table(t, TABLE_LIST, err);
+	for (i = 0; rc == 0 && i < s->tables; i++)
+		if (s->table[i] != 0)
+			rc = check_table(t, s->table[i], err);
+	tide_txn_abort(t);
+	return rc;
+}
+
+bool
+tide_store_is_blank(struct tide_store *s)
+{
+	struct tide_err err;
+	struct tide_txn *t = tide_txn_begin(s, false, &err);
+	unsigned i, ours = 0;
+	bool blank = true;
+	MDB_stat stat;
+
+	if (t == NULL)
+		return false;
+	for (i = 0; i < s->tables; i++) {
+		if (s->table[i] == 0)
+			continue;
+		ours++;
+		if (mdb_stat(t->txn, s->table[i], &stat) != 0 ||
+		    stat.ms_entries != 0)
+			blank = false;
+	}
+	if (mdb_stat(t->txn, TABLE_LIST, &stat) != 0 || stat.ms_entries != ours)
+		blank = false; /* somebody else's tables */
+	tide_txn_abort(t);
+	return blank;
 }

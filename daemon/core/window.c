@@ -64,13 +64,15 @@ tide_window_remember(struct tide_map *map, struct tide_slot *mine,
     const struct tide_traces *traces)
 {
 	uint64_t number;
+	bool open;
 
 	tide_epoch_enter(&mine->epoch, &map->control->epoch); /* W1 */
 	number = tide_epoch_current(&map->control->current);  /* W2 */
-	if (number != TIDE_MAP_RETIRED)
+	open = number != 0 && number != TIDE_MAP_RETIRED;
+	if (open)
 		burst(map, map->window[number % 2], traces); /* W3 */
 	tide_epoch_leave(&mine->epoch);			     /* W4 */
-	return number != TIDE_MAP_RETIRED;
+	return open;
 }
 
 bool

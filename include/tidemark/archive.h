@@ -97,6 +97,9 @@ int tide_archive_expire(struct tide_archive *, uint64_t before_ms,
 int tide_archive_put_lapse(
     struct tide_archive *, const struct tide_lapse *, struct tide_err *);
 
+/* Check a lapse's bytes (its `pad` holds a checksum); false if they are none. */
+bool tide_lapse_read(struct tide_bytes, struct tide_lapse *copy);
+
 struct tide_archive_summary {
 	uint64_t windows, bytes, from_ms, until_ms, messages, lapses;
 };

@@ -35,7 +35,10 @@ uint64_t
 tide_line_number(const struct tide_line *, const char *key, uint64_t fallback);
 double tide_line_real(const struct tide_line *, const char *key);
 
-/* Build one, piece by piece; a line that gets too long is cut at a pair. */
+/*
+ * Build one, piece by piece.  A value that does not fit is cut, what comes
+ * after it is left out; the line still parses.
+ */
 struct tide_line_out {
 	size_t length;
 	char text[TIDE_LINE_MAX];

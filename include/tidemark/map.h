@@ -69,8 +69,8 @@ struct tide_control_head {
 struct tide_control {
 	struct tide_control_head head;
 	_Alignas(64) tide_epoch epoch;	  /* starts at 1 */
-	_Atomic uint64_t current;	  /* number of the open window, or */
-#define TIDE_MAP_RETIRED UINT64_MAX	  /* ... this map is no longer used */
+	_Atomic uint64_t current;	  /* number of the open window, 0 if */
+#define TIDE_MAP_RETIRED UINT64_MAX	  /* none is yet; no longer used */
 	_Alignas(64) _Atomic uint64_t pulse_ms; /* monotonic; collector */
 	_Atomic uint64_t generation;	  /* of runtime_dir/config */
 	_Atomic uint64_t bypass_until_ms; /* wall; 0: no bypass */

@@ -14,9 +14,10 @@
 struct tide_sealer {
 	struct tide_map *map;
 	struct tide_archive *archive;
-	bool waiting;	 /* for the grace period of */
-	uint64_t number; /* ... this window */
-	uint64_t target; /* ... to pass this epoch */
+	bool waiting;	    /* for the grace period of */
+	uint64_t number;    /* ... this window */
+	uint64_t target;    /* ... to pass this epoch */
+	uint64_t latest_ms; /* wall; the latest seen by the open window */
 	uint64_t *words[TIDE_FILTERS];
 };
 

@@ -6,6 +6,8 @@
  *  - An environment must never cross a fork: close it, or do not fork.
  *  - lock files must not be opened and closed by hand (it drops the locks).
  *  - A truncated file is SIGBUS in waiting: tide_store_probe() looks first.
+ *  - So is a full disk, in the lock file and in a file that is mapped for
+ *    writing: their blocks are allocated before LMDB touches them.
  *  - A write transaction blocks others until it ends; read transactions never
  *    block, but one that stays open keeps old pages from being used again.
  *  - The file format is that of LMDB 0.9; 1.0 changes it.
@@ -35,7 +37,8 @@ enum tide_store_mode {
 	TIDE_STORE_READ,    /* read-only; other processes may write */
 	TIDE_STORE_FROZEN,  /* read-only, no locks: a frozen live map */
 	TIDE_STORE_DURABLE, /* every commit is on disk when it returns */
-	TIDE_STORE_LIVE	    /* mapped for writing, never synced */
+	TIDE_STORE_LIVE	    /* mapped for writing, never synced; all blocks of
+			       the file are allocated before it is */
 };
 
 enum tide_store_state {
@@ -58,8 +61,24 @@ struct tide_store *tide_store_open(const char *path, enum tide_store_mode,
     size_t map_size, const char *const *tables, struct tide_err *);
 void tide_store_close(struct tide_store *);
 
-/* Make the file as large as its map, all blocks allocated. */
-int tide_store_allocate(struct tide_store *, struct tide_err *);
+/* True if nothing is in the file but the named tables, all of them empty. */
+bool tide_store_is_blank(struct tide_store *);
+
+/*
+ * Read everything: keys in order, as many as are said to be there, every
+ * value within the file, the list of free pages.  A damaged file may make
+ * LMDB trip over it: use it through tide_store_apart().
+ */
+int tide_store_check(struct tide_store *, struct tide_err *);
+
+/*
+ * Do that in a process of its own, so that whatever LMDB does with a damaged
+ * file is done to nobody else.  No environment may be open.  0, or -1 with
+ * what the check said or how it ended.
+ */
+typedef int tide_check(void *arg, struct tide_err *);
+int tide_store_apart(
+    const char *path, tide_check *, void *arg, struct tide_err *);
 
 /* The file's size in use, in bytes. */
 uint64_t tide_store_used(struct tide_store *);

@@ -22,7 +22,8 @@ struct tide_traces {
 
 /*
  * The worker's burst: all of a message into one window.  False if the map is
- * no longer in use (the worker then has to attach anew).  Never blocks.
+ * no longer in use (the worker then has to attach anew) or not yet (no window
+ * is open: nothing that is put into it would ever be sealed).  Never blocks.
  */
 bool tide_window_remember(
     struct tide_map *, struct tide_slot *mine, const struct tide_traces *);

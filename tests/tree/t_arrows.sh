@@ -108,12 +108,12 @@ prints_nothing()
 	same "$(wanted | grep -E ' (__)?(v?printf|puts|putchar|perror|stdout|stderr|psignal|v?warnx?|v?errx?|error)(_chk|_unlocked)?$')" ''
 }
 
-# _exit() in the process that archive_upkeep.c forks to look for damage.
+# _exit() in the process that store_probe.c forks to look for damage.
 exits_never()
 {
 	[ -f "$LIB" ] || { echo "$LIB is not built"; return 1; }
 	same "$(wanted | grep -E ' (exit|_exit|_Exit|quick_exit|pthread_exit)$')" \
-		"archive_upkeep.o _exit"
+		"store_probe.o _exit"
 }
 
 logs_in_one_place()
