@@ -175,14 +175,14 @@ SOURCES = $(wildcard include/tidemark/*.h daemon/*.[ch] daemon/core/*.[ch] \
 	milter/*.[ch] tools/*.[ch] tests/*/*.[ch])
 
 lint: deps-lint
-	clang-format --dry-run -Werror $(SOURCES)
-	clang-tidy --quiet --warnings-as-errors='*' $(filter %.c,$(SOURCES)) -- \
+	@clang-format --dry-run -Werror $(SOURCES)
+	@clang-tidy --quiet --warnings-as-errors='*' $(filter %.c,$(SOURCES)) -- \
 	    $(CPPFLAGS) -std=c11 -Itests/lib -Itests/load -Itests/bench
-	cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr \
+	@cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr \
 	    --enable=warning,portability,performance -Iinclude \
 	    --suppress=missingIncludeSystem -D_GNU_SOURCE \
 	    $(filter-out tests/%,$(filter %.c,$(SOURCES)))
-	shellcheck -x conf/*.sh tests/run tests/each tests/*/*.sh
+	@shellcheck -x conf/*.sh tests/run tests/each tests/*/*.sh
 
 # ---- manual pages --------------------------------------------------------
 

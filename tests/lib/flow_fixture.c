@@ -21,15 +21,6 @@ fixture_shared(size_t bytes)
 	return p;
 }
 
-uint64_t
-fixture_random(uint64_t *s)
-{
-	*s ^= *s << 13;
-	*s ^= *s >> 7;
-	*s ^= *s << 17;
-	return *s * 0x2545f4914f6cdd1dull >> 11;
-}
-
 static uint32_t
 power_of_two(uint32_t n)
 {

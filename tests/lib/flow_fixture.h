@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "fixture.h"
 #include "tidemark/pool.h"
 
 #define FIXTURE_WORKERS 8u
@@ -34,8 +35,5 @@ flow_fixture_key(const struct tide_flow *, uint32_t n, char text[128]);
 uint32_t flow_fixture_number(const char *text, unsigned length);
 
 void *fixture_shared(size_t bytes);
-
-/* A small generator with its state in the caller's hand. */
-uint64_t fixture_random(uint64_t *state);
 
 #endif
