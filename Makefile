@@ -174,14 +174,16 @@ check-clang: deps-lint
 SOURCES = $(wildcard include/tidemark/*.h daemon/*.[ch] daemon/core/*.[ch] \
 	milter/*.[ch] tools/*.[ch] tests/*/*.[ch])
 
+PRODUCT = $(filter-out tests/%,$(filter %.c,$(SOURCES)))
+
 lint: deps-lint
 	@clang-format --dry-run -Werror $(SOURCES)
-	@clang-tidy --quiet --warnings-as-errors='*' $(filter %.c,$(SOURCES)) -- \
-	    $(CPPFLAGS) -std=c11 -Itests/lib -Itests/load -Itests/bench
+	@clang-tidy --quiet --warnings-as-errors='*' $(PRODUCT) -- \
+	    $(CPPFLAGS) -std=c11
 	@cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr \
 	    --enable=warning,portability,performance -Iinclude \
 	    --suppress=missingIncludeSystem -D_GNU_SOURCE \
-	    $(filter-out tests/%,$(filter %.c,$(SOURCES)))
+	    $(PRODUCT)
 	@shellcheck -x conf/*.sh tests/run tests/each tests/*/*.sh
 
 # ---- manual pages --------------------------------------------------------
