@@ -44,7 +44,7 @@ LDFLAGS += -fsanitize=$(SAN)
 MALLOC   =
 endif
 
-CORELIBS = -llmdb -lxxhash -lsodium -lm
+CORELIBS = -llmdb -lxxhash -lsodium -lidn2 -lm
 
 # ---- what is made of what ------------------------------------------------
 
@@ -63,7 +63,7 @@ all: $(PROGRAMS) man
 # ---- what it needs -------------------------------------------------------
 
 BUILD_DEPS = gcc libc6-dev liblmdb-dev libmilter-dev libjemalloc-dev \
-	     libxxhash-dev libsodium-dev
+	     libxxhash-dev libsodium-dev libidn2-dev
 TEST_DEPS  = $(BUILD_DEPS) m4 perl swaks sasl2-bin libsasl2-modules \
 	     libsasl2-modules-db libdb5.3 libldap-2.5-0 libnsl2 libsasl2-2 \
 	     libssl3 libwrap0 lmdb-utils mandoc iproute2
