@@ -213,6 +213,8 @@ do_round(struct archivist *a)
 
 	if (take_lapses(a, &err) < 0)
 		went_wrong(a, &err);
+	if (commit_bans(a->c, &a->config, &err) < 0)
+		went_wrong(a, &err);
 	rc = a->asked[ERRAND_SEAL] ? seal_now(a, &err)
 				   : seal(a, a->config.window_span, &err);
 	if (rc < 0 && !a->asked[ERRAND_SEAL])
@@ -246,7 +248,8 @@ wait_for_round(struct archivist *a)
 		until.tv_sec++;
 	}
 	(void)pthread_mutex_lock(&c->lock);
-	while (rc == 0 && !c->stop && c->wanted[0] == c->done[0] &&
+	while (rc == 0 && !c->stop && !c->bans_queued &&
+	    c->wanted[0] == c->done[0] &&
 	    c->wanted[1] == c->done[1])
 		rc = pthread_cond_timedwait(&c->changed, &c->lock, &until);
 	a->config = c->config;

@@ -18,7 +18,7 @@
 #include "tidemark/live.h"
 #include "tidemark/log.h"
 
-#define PULSE_MS 100
+#define PULSE_MS 5 /* a new key's first drop shows after so long */
 #define PREDECESSOR_MS 15000 /* how long an ending one may take */
 #define RETIRE_MS 5000
 
@@ -150,6 +150,8 @@ open_everything(struct collector *c, struct tide_err *err)
 		if (remake_map(c, why.text, err) < 0)
 			return -1;
 	}
+	if (keeper_open(c, err) < 0)
+		return -1;
 	atomic_store(&c->map->control->generation, c->generation);
 	atomic_store(&c->map->control->collector_pid, (uint32_t)getpid());
 	tide_count(c->map->counters, TIDE_COUNT_COLLECTOR_STARTS, 1);
@@ -224,9 +226,10 @@ run(struct collector *c, const sigset_t *signals)
 		return EX_OSERR;
 	}
 	tell_ready(c);
-	do
+	do {
 		beat(c);
-	while (!wait_a_beat(c, signals));
+		keeper_round(c);
+	} while (!wait_a_beat(c, signals));
 	stop(c, archivist);
 	return 0;
 }
@@ -235,6 +238,7 @@ int
 collect(const struct options *options)
 {
 	static struct collector c = { .lock = PTHREAD_MUTEX_INITIALIZER,
+		.ban_lock = PTHREAD_MUTEX_INITIALIZER,
 		.changed = PTHREAD_COND_INITIALIZER };
 	struct tide_err err;
 	sigset_t signals;

@@ -15,18 +15,30 @@
 
 #include "daemon.h"
 #include "tidemark/archive.h"
+#include "tidemark/bans.h"
 #include "tidemark/config.h"
 #include "tidemark/map.h"
+#include "tidemark/pool.h"
 #include "tidemark/sealer.h"
 
 /* Work that a control thread may ask the archivist for. */
 enum errand { ERRAND_SEAL, ERRAND_CHECKPOINT, ERRANDS };
+
+/* An overflow on its way to a ban: PROTOCOL overflow in keeper.c. */
+#define BAN_WORKS 64u
+struct ban_work {
+	bool used, durable;
+	struct tide_ban ban;	 /* as met */
+	struct tide_ban settled; /* as stored */
+};
 
 struct collector {
 	const struct options *options;
 	struct tide_map *map;
 	struct tide_archive archive;
 	struct tide_sealer sealer; /* the archivist's alone */
+	struct tide_pool pool;	   /* the first thread's alone */
+	pthread_mutex_t ban_lock;  /* over writing to the map's bans */
 
 	pthread_mutex_t lock; /* over what follows */
 	pthread_cond_t changed;
@@ -34,12 +46,29 @@ struct collector {
 	uint64_t generation;
 	uint64_t wanted[ERRANDS], done[ERRANDS];
 	struct tide_err failure[ERRANDS]; /* "" if the last one went well */
+	struct ban_work work[BAN_WORKS];
+	bool bans_queued;
+	bool classes_stale; /* a reload changed them */
 	bool stop;
 };
 
 /* reload.c: check the file and take it over.  -1 with every complaint in
  * *text (to be freed), and the old configuration stays. */
 int collector_reload(struct collector *, char **text);
+
+/* keeper.c: buckets and overflows. */
+int keeper_open(struct collector *, struct tide_err *);
+void keeper_round(struct collector *);
+unsigned class_of(unsigned profile, unsigned group);
+
+/* banning.c */
+void publish_ban(struct collector *, const struct tide_ban *);
+/* How many were stored, or -1. */
+int commit_bans(
+    struct collector *, const struct tide_config *, struct tide_err *);
+int ban_by_hand(struct collector *, const struct tide_key *, uint64_t for_ms,
+    const char *reason, struct tide_ban *, struct tide_err *);
+int unban(struct collector *, const struct tide_key *, struct tide_err *);
 
 /* archivist.c */
 void *archivist_run(void *collector);

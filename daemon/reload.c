@@ -64,6 +64,7 @@ take_over(struct collector *c, const struct tide_config *config, char **text)
 		return -1;
 	}
 	c->config = *config;
+	c->classes_stale = true;
 	c->generation++;
 	atomic_store(&c->map->control->generation, c->generation);
 	tide_log_open("tidemark-collector", config->log,

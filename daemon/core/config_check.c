@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "config_read.h"
+#include "tidemark/sizing.h"
 #include "tidemark/units.h"
 
 static const struct place *
@@ -127,6 +128,30 @@ check_daemons(struct reading *r, unsigned i)
 				    word, p[k].name);
 }
 
+static void
+check_groups(struct reading *r, unsigned i)
+{
+	const struct tide_profile *p = &r->config->profile[i];
+	char key[TIDE_NAME_MAX];
+	struct tide_err err;
+	uint64_t depth;
+
+	for (unsigned g = 0; g < TIDE_GROUPS; g++) {
+		const struct tide_limit *l = &p->group[g];
+
+		(void)snprintf(
+		    key, sizeof key, "%s_limit", tide_group_setting[g]);
+		if (tide_size_leaky(l->limit, l->leak, &depth, &err) < 0)
+			tide_complain(r->complaints,
+			    blame_profile(r, i, key), "%s: %s", key, err.text);
+		else if (depth > TIDE_DEPTH_MAX)
+			tide_complain(r->complaints, blame_profile(r, i, key),
+			    "%s: a bucket of %llu drops is too deep; at most "
+			    "%u",
+			    key, (unsigned long long)depth, TIDE_DEPTH_MAX);
+	}
+}
+
 /* About; the filter rounds up to whole blocks. */
 static double
 window_bytes(const struct tide_config *c)
@@ -192,6 +217,7 @@ tide_reading_check(struct reading *r)
 		}
 		if (!place_of(r, section, "daemons")->bad)
 			check_daemons(r, i);
+		check_groups(r, i);
 	}
 	check_retention(r);
 	check_window_fits(r);

@@ -40,6 +40,27 @@ read_boot_id(char id[40])
 	(void)fclose(f);
 }
 
+static uint32_t
+power_of_two(uint32_t n)
+{
+	uint32_t p = 1;
+
+	while (p < n)
+		p *= 2;
+	return p;
+}
+
+/* Four units of 16 bytes hold most keys; those of a sender share theirs. */
+static struct tide_flow_shape
+plan_flow(const struct tide_config *c)
+{
+	return (struct tide_flow_shape){ .buckets = c->max_buckets,
+		.heads = power_of_two(c->max_buckets),
+		.string_units = c->max_buckets * 4 + 64,
+		.ring = power_of_two(TIDE_DEPTH_MAX + 2),
+		.mailboxes = c->max_workers };
+}
+
 static int
 plan_head(
     struct opening *o, const struct tide_hash_key *key, struct tide_err *err)
@@ -56,6 +77,8 @@ plan_head(
 	h->senders = tide_bloom_size(c->window_senders, c->window_error);
 	h->recipients = tide_bloom_size(c->window_recipients, c->window_error);
 	h->slots = c->max_workers;
+	h->bans = c->max_bans;
+	h->flow = plan_flow(c);
 	read_boot_id(h->boot_id);
 	if (getrandom(&h->instance, sizeof h->instance, 0) !=
 	    (ssize_t)sizeof h->instance)
@@ -286,7 +309,8 @@ judge_head(const struct opening *o, const struct tide_control_head *h,
 	if (memcmp(&h->senders, &want->senders, sizeof h->senders) != 0 ||
 	    memcmp(&h->recipients, &want->recipients, sizeof h->recipients) !=
 		0 ||
-	    h->slots != want->slots) {
+	    memcmp(&h->flow, &want->flow, sizeof h->flow) != 0 ||
+	    h->bans != want->bans || h->slots != want->slots) {
 		(void)tide_err_set(
 		    why, "%s: has other sizes than the configuration", o->path);
 		return o->replace ? REMAKE : OUTGROWN;

@@ -12,10 +12,12 @@
 #include <unistd.h>
 
 #include "tidemark/clock.h"
+#include "tidemark/bans.h"
 #include "tidemark/map.h"
 
 const char *const tide_region_name[TIDE_REGIONS] = { "control", "acceptor",
-	"slots", "counters", "window0", "window1" };
+	"slots", "counters", "window0", "window1", "flow", "buckets",
+	"mailboxes", "bans" };
 
 const char *const tide_stage_name[TIDE_STAGES] = { "none", "connect", "mail",
 	"rcpt", "eom" };
@@ -26,7 +28,9 @@ tide_map_layout(void)
 	static const uint32_t sizes[] = { sizeof(struct tide_control),
 		sizeof(struct tide_acceptor), sizeof(struct tide_slot),
 		sizeof(struct tide_counters), sizeof(struct tide_window),
-		sizeof(struct tide_config), TIDE_COUNTER_COUNT };
+		sizeof(struct tide_config), TIDE_COUNTER_COUNT,
+		sizeof(struct tide_flow_head), sizeof(struct tide_class),
+		sizeof(struct tide_mailbox), sizeof(struct tide_ban) };
 
 	return (uint32_t)tide_hash_check(sizes, sizeof sizes);
 }
@@ -50,6 +54,14 @@ tide_map_region_length(
 		return pages(head->slots * sizeof(struct tide_slot));
 	case TIDE_REGION_COUNTERS:
 		return pages(sizeof(struct tide_counters));
+	case TIDE_REGION_FLOW:
+		return pages(tide_flow_sizes(&head->flow).books);
+	case TIDE_REGION_BUCKETS:
+		return pages(tide_flow_sizes(&head->flow).buckets);
+	case TIDE_REGION_MAILBOXES:
+		return pages(tide_flow_sizes(&head->flow).mailboxes);
+	case TIDE_REGION_BANS:
+		return pages(tide_bans_size(head->bans));
 	default:
 		return TIDE_PAGE + pages(tide_bloom_bytes(&head->senders)) +
 		    pages(tide_bloom_bytes(&head->recipients));
@@ -141,7 +153,9 @@ static int
 protection(enum tide_map_role role, unsigned region)
 {
 	if (role == TIDE_MAP_TOOL ||
-	    (role == TIDE_MAP_ACCEPTOR && region == TIDE_REGION_CONTROL))
+	    (role == TIDE_MAP_ACCEPTOR &&
+		(region == TIDE_REGION_CONTROL || region == TIDE_REGION_FLOW ||
+		    region == TIDE_REGION_BANS)))
 		return PROT_READ;
 	return PROT_READ | PROT_WRITE;
 }
@@ -199,12 +213,16 @@ check_regions(const struct tide_map *map, const struct tide_map_table *t,
 static void
 name_regions(struct tide_map *map)
 {
-	map->control = map->base[TIDE_REGION_CONTROL];
 	map->acceptor = map->base[TIDE_REGION_ACCEPTOR];
 	map->slots = map->base[TIDE_REGION_SLOTS];
 	map->counters = map->base[TIDE_REGION_COUNTERS];
 	map->window[0] = map->base[TIDE_REGION_WINDOW0];
 	map->window[1] = map->base[TIDE_REGION_WINDOW1];
+	map->bans = map->base[TIDE_REGION_BANS];
+	tide_flow_attach(&map->flow, map->base[TIDE_REGION_FLOW],
+	    map->base[TIDE_REGION_BUCKETS], map->base[TIDE_REGION_MAILBOXES],
+	    &map->control->head.flow);
+	map->flow.epoch = &map->control->epoch;
 }
 
 static int
@@ -220,9 +238,11 @@ attach(struct tide_map *map, const struct tide_map_table *t,
 	rc = map_regions(map, fd, t, role, err);
 	(void)close(fd);
 	if (rc == 0) {
-		name_regions(map);
+		map->control = map->base[TIDE_REGION_CONTROL];
 		rc = check_regions(map, t, err);
 	}
+	if (rc == 0)
+		name_regions(map);
 	return rc;
 }
 

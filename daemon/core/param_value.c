@@ -270,6 +270,20 @@ set_share(const struct tide_param *p, void *base, const char *text,
 	return 0;
 }
 
+static int
+set_rate(const struct tide_param *p, void *base, const char *text,
+    struct tide_err *err)
+{
+	struct tide_rate rate;
+
+	if (tide_rate_parse(text, &rate, err) == -1)
+		return -1;
+	if (rate.count == 0)
+		return tide_err_set(err, "«%.64s» allows nothing", text);
+	memcpy((char *)base + p->offset, &rate, sizeof rate);
+	return 0;
+}
+
 typedef int (*setter)(
     const struct tide_param *, void *, const char *, struct tide_err *);
 
@@ -287,6 +301,7 @@ static const struct kind {
 	[TIDE_PARAM_COUNT] = { "count", set_number },
 	[TIDE_PARAM_SIZE] = { "size", set_number },
 	[TIDE_PARAM_TIME] = { "time", set_number },
+	[TIDE_PARAM_RATE] = { "rate", set_rate },
 	[TIDE_PARAM_SHARE] = { "share", set_share },
 };
 
@@ -319,6 +334,7 @@ tide_param_show(const struct tide_param *p, const struct tide_config *c,
     unsigned profile, char *buf, size_t size)
 {
 	const void *base = c;
+	struct tide_rate rate;
 	double share;
 
 	if (p->of_profile)
@@ -335,6 +351,9 @@ tide_param_show(const struct tide_param *p, const struct tide_config *c,
 	case TIDE_PARAM_SHARE:
 		memcpy(&share, (const char *)base + p->offset, sizeof share);
 		return tide_share_show(share, buf, size);
+	case TIDE_PARAM_RATE:
+		memcpy(&rate, (const char *)base + p->offset, sizeof rate);
+		return tide_rate_show(rate, buf, size);
 	case TIDE_PARAM_CHOICE:
 		(void)snprintf(
 		    buf, size, "%s", show_choice(p, load_number(p, base)));

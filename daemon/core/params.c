@@ -18,9 +18,37 @@
 #define RESTART .change = TIDE_CHANGE_RESTART
 #define RANGE(low, high) .least = low, .most = high
 
+/* Four settings for each of the eight groups of leaky buckets. */
+#define GROUP_FIELD(id, low, field)                                     \
+	.of_profile = true, .name = #low "_" #field,                    \
+	.offset = offsetof(struct tide_profile, group[TIDE_##id].field), \
+	.size = sizeof(((struct tide_profile *)NULL)->group[0].field)
+#define GROUP(id, low, most_, leak_, ban_, drop)                             \
+	{ GROUP_FIELD(id, low, mode), RELOAD, .kind = TIDE_PARAM_CHOICE,     \
+	  .fallback = "off", .choices = modes,                               \
+	  .help = "Group " #id ", a drop for " drop ": off; dry-run counts " \
+		  "what it would have done; enforce bans." },                \
+	{ GROUP_FIELD(id, low, limit), RELOAD, .kind = TIDE_PARAM_RATE,      \
+	  .fallback = most_, .help = "At most so many in so long." },        \
+	{ GROUP_FIELD(id, low, leak), RELOAD, .kind = TIDE_PARAM_TIME,       \
+	  .fallback = leak_, RANGE("100ms", "1w"),                           \
+	  .help = "One drop is forgotten each time. The bucket is limit - "  \
+		  "time / leak drops deep." },                               \
+	{ GROUP_FIELD(id, low, ban), RELOAD, .kind = TIDE_PARAM_TIME,        \
+	  .fallback = ban_, RANGE("1s", "52w"),                              \
+	  .help = "How long an overflow bans." }
+
 static const char *const log_levels[] = { "error", "warning", "info", "debug",
 	NULL };
+static const char *const modes[] = { "off", "dry-run", "enforce", NULL };
+static const char *const sender_keys[] = { "address+network", "address", NULL };
+static const char *const ban_answers[] = { "reject", "tempfail", NULL };
 static const char *const on_errors[] = { "accept", "tempfail", "reject", NULL };
+
+const char *const tide_group_name[TIDE_GROUPS] = { "OKSENDER", "OKIP",
+	"UNSENDER", "UNIP", "CBSENDER", "CBIP", "RBSENDER", "SBSENDER" };
+const char *const tide_group_setting[TIDE_GROUPS] = { "oksender", "okip",
+	"unsender", "unip", "cbsender", "cbip", "rbsender", "sbsender" };
 
 /* clang-format off */
 const struct tide_param tide_params[] = {
@@ -82,6 +110,17 @@ const struct tide_param tide_params[] = {
 	  .help = "When the collector has given no sign of life "
 		"for this long, it counts as absent." },
 
+	{ GLOBAL(max_buckets), RESTART, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "50k", RANGE("64", "60m"), .topic = "Flow",
+	  .help = "How many leaky buckets there are for all groups together. "
+		"When they run out, the emptiest of the largest group go." },
+	{ GLOBAL(max_bans), RESTART, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "8k", RANGE("64", "1m"),
+	  .help = "How many bans may stand at once." },
+	{ GLOBAL(ban_most), RELOAD, .kind = TIDE_PARAM_TIME,
+	  .fallback = "1w", RANGE("1s", "520w"),
+	  .help = "The longest a ban gets, however often it is lengthened." },
+
 	{ GLOBAL(checkpoint_every), RELOAD, .kind = TIDE_PARAM_TIME,
 	  .fallback = "5min", RANGE("1s", "1d"), .topic = "Memory",
 	  .help = "How often the live map is saved in state_dir. "
@@ -136,6 +175,38 @@ const struct tide_param tide_params[] = {
 	{ PROFILE(on_error), RELOAD, .kind = TIDE_PARAM_CHOICE,
 	  .fallback = "accept", .choices = on_errors,
 	  .help = "What happens to mail while Tidemark cannot do its work." },
+	{ PROFILE(sender_key), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "address+network", .choices = sender_keys,
+	  .help = "Who a sender is: the address together with the client's "
+		"network, so that nobody is banned by forgery, or the address "
+		"alone. Where the sender is authenticated it is the account." },
+	{ PROFILE(ban_answer), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "reject", .choices = ban_answers,
+	  .help = "How a banned sender is answered, at RCPT." },
+	{ PROFILE(allow), RELOAD, .kind = TIDE_PARAM_WORDS, .fallback = "",
+	  .help = "Never charged and never refused: addresses, @domains, "
+		"client addresses and networks (192.0.2.0/24), such as your "
+		"own and your secondary MX." },
+	{ PROFILE(protected_to), RELOAD, .kind = TIDE_PARAM_WORDS,
+	  .fallback = "",
+	  .help = "Mailboxes that only protected_from may write to." },
+	{ PROFILE(protected_from), RELOAD, .kind = TIDE_PARAM_WORDS,
+	  .fallback = "",
+	  .help = "Addresses and @domains that may write to protected_to." },
+	GROUP(OKSENDER, oksender, "500/1h", "10s", "1h", "each message accepted"),
+	GROUP(OKIP, okip, "2k/1h", "2s", "1h", "each message accepted"),
+	GROUP(UNSENDER, unsender, "30/1h", "3min", "1h",
+	    "each recipient that does not exist"),
+	GROUP(UNIP, unip, "60/1h", "2min", "1h",
+	    "each recipient that does not exist"),
+	GROUP(CBSENDER, cbsender, "20/1h", "4min", "2h",
+	    "each message blocked for its content"),
+	GROUP(CBIP, cbip, "50/1h", "2min", "2h",
+	    "each message blocked for its content"),
+	GROUP(RBSENDER, rbsender, "10/1h", "10min", "2h",
+	    "each attempt on a protected mailbox"),
+	GROUP(SBSENDER, sbsender, "20/1h", "5min", "2h",
+	    "each attempt while banned, which lengthens the ban"),
 };
 /* clang-format on */
 

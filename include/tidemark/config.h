@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "tidemark/err.h"
+#include "tidemark/units.h"
 
 #define TIDE_PROFILES_MAX 8
 #define TIDE_NAME_MAX 32
@@ -38,6 +39,38 @@ enum tide_log_level {
 	TIDE_LOG_DEBUG
 };
 
+/* Is a check at work?  dry-run counts what it would have done. */
+enum tide_mode { TIDE_MODE_OFF, TIDE_MODE_DRY_RUN, TIDE_MODE_ENFORCE };
+
+enum tide_ban_answer { TIDE_BAN_REJECT, TIDE_BAN_TEMPFAIL };
+
+/* The eight groups of leaky buckets: what is a drop, and who pays. */
+enum tide_group {
+	TIDE_OKSENDER, /* a message accepted */
+	TIDE_OKIP,
+	TIDE_UNSENDER, /* a recipient that does not exist */
+	TIDE_UNIP,
+	TIDE_CBSENDER, /* a message blocked for its content */
+	TIDE_CBIP,
+	TIDE_RBSENDER, /* an attempt on a protected mailbox */
+	TIDE_SBSENDER, /* an attempt while banned */
+	TIDE_GROUPS
+};
+
+extern const char *const tide_group_name[TIDE_GROUPS];    /* OKSENDER */
+extern const char *const tide_group_setting[TIDE_GROUPS]; /* oksender */
+
+#define TIDE_DEPTH_MAX 4094u /* drops that a bucket may hold */
+
+/* At most `limit` events, leaking one each `leak`; past it a ban. */
+struct tide_limit {
+	uint32_t mode; /* enum tide_mode */
+	uint32_t pad;
+	struct tide_rate limit;
+	uint64_t leak;
+	uint64_t ban;
+};
+
 /* One [profile NAME]: a milter socket and how its mail is treated. */
 struct tide_profile {
 	char name[TIDE_NAME_MAX];
@@ -46,6 +79,12 @@ struct tide_profile {
 	char socket_group[TIDE_NAME_MAX]; /* "" leaves the daemon's own */
 	char daemons[TIDE_WORDS_MAX]; /* {daemon_name}s, one space between */
 	uint32_t on_error;	      /* enum tide_on_error */
+	uint32_t sender_key;	      /* enum tide_sender_key */
+	uint32_t ban_answer;	      /* enum tide_ban_answer */
+	char allow[TIDE_WORDS_MAX];	     /* never banned, never charged */
+	char protected_to[TIDE_WORDS_MAX];   /* mailboxes */
+	char protected_from[TIDE_WORDS_MAX]; /* who may write to them */
+	struct tide_limit group[TIDE_GROUPS];
 };
 
 struct tide_config {
@@ -66,6 +105,10 @@ struct tide_config {
 	uint64_t shutdown_grace;
 	uint64_t pulse_stale;
 	uint64_t checkpoint_every;
+
+	uint32_t max_buckets;
+	uint32_t max_bans;
+	uint64_t ban_most; /* however often it is lengthened */
 
 	uint64_t window_span;
 	uint64_t window_senders; /* elements a window is sized for */

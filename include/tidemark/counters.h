@@ -36,6 +36,20 @@ X(FAILED_OPEN, failed_open, PROFILE, \
     "messages answered by on_error because Tidemark could not work") \
 X(RECIPIENTS_FORGOTTEN, recipients_forgotten, PROFILE, \
     "recipients past the most that one message may have remembered") \
+X(DROPS, drops, PROFILE, "drops that fell into leaky buckets") \
+X(DROPS_LOST, drops_lost, PROFILE, \
+    "drops that found no room on their way") \
+X(OVERFLOWS, overflows, PROFILE, "drops that made a bucket overflow") \
+X(BANS_MADE, bans_made, PROFILE, "bans made or lengthened") \
+X(BANS_DRY, bans_dry, PROFILE, "bans that dry-run would have made") \
+X(RECIPIENTS_BANNED, recipients_banned, PROFILE, \
+    "recipients refused because of a ban") \
+X(RECIPIENTS_PROTECTED, recipients_protected, PROFILE, \
+    "attempts on protected mailboxes") \
+X(MESSAGES_TOO_FAST, messages_too_fast, PROFILE, \
+    "messages refused because a bucket overflowed") \
+X(PULSE_STALE, pulse_stale, PROFILE, \
+    "messages let pass because the collector had no pulse") \
 X(SENDERS_NEW, senders_new, GLOBAL, "new senders in their window") \
 X(RECIPIENTS_NEW, recipients_new, GLOBAL, "new recipients in their window") \
 X(WORKERS_FORKED, workers_forked, GLOBAL, "workers started") \

@@ -14,6 +14,10 @@
  *   slots     acceptor, each worker    all three
  *   counters  everybody                all three
  *   window0/1 workers; collector       all three
+ *   flow      collector                collector
+ *   buckets   workers; collector       all three
+ *   mailboxes each worker; collector   all three
+ *   bans      collector                collector
  *
  * Tools map everything read-only.  Bytes found here were written by another
  * process: check them, never assert on them.
@@ -27,6 +31,7 @@
 #include <sys/types.h>
 
 #include "tidemark/bloom.h"
+#include "tidemark/buckets.h"
 #include "tidemark/config.h"
 #include "tidemark/counters.h"
 #include "tidemark/epoch.h"
@@ -44,6 +49,10 @@ enum tide_region_id {
 	TIDE_REGION_COUNTERS,
 	TIDE_REGION_WINDOW0,
 	TIDE_REGION_WINDOW1,
+	TIDE_REGION_FLOW,
+	TIDE_REGION_BUCKETS,
+	TIDE_REGION_MAILBOXES,
+	TIDE_REGION_BANS,
 	TIDE_REGIONS
 };
 
@@ -61,8 +70,9 @@ struct tide_control_head {
 	char boot_id[40]; /* the kernel's, when it was made */
 	struct tide_hash_key key;
 	struct tide_bloom_shape senders, recipients;
+	struct tide_flow_shape flow;
 	uint32_t slots;
-	uint32_t pad;
+	uint32_t bans;
 	uint64_t check;
 };
 
@@ -183,12 +193,16 @@ struct tide_window {
 
 /* ---- attached ---------------------------------------------------------- */
 
+struct tide_bans; /* bans.h */
+
 struct tide_map {
 	struct tide_control *control;
 	struct tide_acceptor *acceptor; /* NULL in a worker */
 	struct tide_slot *slots;
 	struct tide_counters *counters;
 	struct tide_window *window[2];
+	struct tide_flow flow;
+	struct tide_bans *bans;
 	void *base[TIDE_REGIONS];
 	size_t length[TIDE_REGIONS];
 	uint64_t table_id; /* which published table this is */

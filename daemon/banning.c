@@ -1,0 +1,160 @@
+/*
+ * banning - how long, durable, and in the map.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "collector.h"
+#include "tidemark/clock.h"
+#include "tidemark/log.h"
+
+void
+publish_ban(struct collector *c, const struct tide_ban *ban)
+{
+	(void)pthread_mutex_lock(&c->ban_lock);
+	tide_bans_publish(c->map->bans, c->map->flow.head->secret, ban);
+	(void)pthread_mutex_unlock(&c->ban_lock);
+}
+
+static uint64_t
+sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t
+later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/*
+ * A new ban lasts as its group says; one that is lengthened (SBSENDER, or a
+ * second overflow while it stands) goes on from its end, up to ban_most.
+ */
+static void
+settle(const struct tide_config *config, struct tide_ban *ban,
+    const struct tide_ban *old, uint64_t now)
+{
+	const struct tide_limit *l =
+	    &config->profile[ban->profile].group[ban->group];
+	uint64_t most = now + config->ban_most;
+
+	ban->since_ms = now;
+	ban->until_ms = sooner(now + l->ban, most);
+	if (old == NULL || old->until_ms <= now)
+		return;
+	ban->since_ms = old->since_ms;
+	ban->times += old->times;
+	if (ban->group == TIDE_SBSENDER) {
+		ban->until_ms = sooner(old->until_ms + l->ban, most);
+		ban->group = old->group; /* why it stands has not changed */
+		memcpy(ban->reason, old->reason, sizeof ban->reason);
+	} else {
+		ban->until_ms = later(ban->until_ms, old->until_ms);
+	}
+}
+
+/* The same overflow again, after a crash: as it is stored. */
+static bool
+is_replay(const struct tide_ban *new, const struct tide_ban *old)
+{
+	return old->slot == new->slot && old->group == new->group &&
+	    old->profile == new->profile;
+}
+
+static int
+prepare(struct collector *c, const struct tide_config *config,
+    struct tide_ban *ban, struct tide_err *err)
+{
+	uint64_t now = tide_clock_wall_ms();
+	struct tide_ban old;
+	struct tide_key key = { .length = ban->length };
+	int found;
+
+	memcpy(key.text, ban->key, ban->length);
+	found = tide_archive_get_ban(&c->archive, &key, &old, err);
+	if (found < 0)
+		return -1;
+	if (found == 1 && is_replay(ban, &old) && old.until_ms > now)
+		*ban = old;
+	else
+		settle(config, ban, found == 1 ? &old : NULL, now);
+	return 0;
+}
+
+/* B2: everything that is queued, in one transaction. */
+int
+commit_bans(struct collector *c, const struct tide_config *config,
+    struct tide_err *err)
+{
+	struct tide_ban ban[BAN_WORKS];
+	unsigned from[BAN_WORKS], i, n = 0;
+	int rc = 0;
+
+	(void)pthread_mutex_lock(&c->lock);
+	c->bans_queued = false;
+	for (i = 0; i < BAN_WORKS; i++) {
+		if (c->work[i].used && !c->work[i].durable) {
+			ban[n] = c->work[i].ban;
+			from[n++] = i;
+		}
+	}
+	(void)pthread_mutex_unlock(&c->lock);
+	for (i = 0; rc == 0 && i < n; i++)
+		rc = prepare(c, config, &ban[i], err);
+	if (rc == 0 && n > 0)
+		rc = tide_archive_put_bans(&c->archive, ban, n, err);
+	if (rc < 0)
+		return -1;
+	(void)pthread_mutex_lock(&c->lock);
+	for (i = 0; i < n; i++) {
+		ban[i].slot = c->work[from[i]].ban.slot;
+		c->work[from[i]].settled = ban[i];
+		c->work[from[i]].durable = true;
+	}
+	(void)pthread_mutex_unlock(&c->lock);
+	return (int)n;
+}
+
+/* ---- by hand ----------------------------------------------------------- */
+
+int
+ban_by_hand(struct collector *c, const struct tide_key *key, uint64_t for_ms,
+    const char *reason, struct tide_ban *ban, struct tide_err *err)
+{
+	uint64_t now = tide_clock_wall_ms();
+
+	memset(ban, 0, sizeof *ban);
+	ban->since_ms = now;
+	ban->until_ms = now + for_ms;
+	ban->times = 1;
+	ban->group = TIDE_BAN_MANUAL;
+	ban->length = key->length;
+	memcpy(ban->key, key->text, key->length);
+	(void)snprintf(ban->reason, sizeof ban->reason, "%s", reason);
+	if (tide_archive_put_bans(&c->archive, ban, 1, err) < 0)
+		return -1;
+	publish_ban(c, ban);
+	tide_log(TIDE_LOG_WARNING, "ban: key=%s by hand for %llu s", ban->key,
+	    (unsigned long long)for_ms / 1000);
+	return 0;
+}
+
+/* 1 lifted, 0 there was none, -1. */
+int
+unban(struct collector *c, const struct tide_key *key, struct tide_err *err)
+{
+	int gone = tide_archive_del_ban(&c->archive, key, err);
+
+	if (gone < 0)
+		return -1;
+	(void)pthread_mutex_lock(&c->ban_lock);
+	if (tide_bans_withdraw(
+		c->map->bans, c->map->flow.head->secret, key))
+		gone = 1;
+	(void)pthread_mutex_unlock(&c->ban_lock);
+	if (gone == 1)
+		tide_log(TIDE_LOG_WARNING, "ban: key=%s lifted", key->text);
+	return gone;
+}

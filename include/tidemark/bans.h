@@ -1,0 +1,113 @@
+/*
+ * bans - who is refused, and until when.
+ *
+ * A ban is a key (keys.h: a sender, an address, a @domain, a client, a
+ * network), why, since and until.  The archive has them durably; a table in
+ * the map answers workers without blocking.  The collector alone writes.
+ *
+ * PROTOCOL bans: one writer, any number of readers, an entry at a time.
+ *  P1 seq += 1 (now odd)            relaxed, then a release fence
+ *  P2 write the words               relaxed
+ *  P3 seq += 1 (now even)           release
+ *  R1 load seq                      acquire; odd: try again
+ *  R2 read the words                relaxed
+ *  R3 acquire fence, load seq       relaxed; changed: try again
+ * Why:   R1 with P3: who sees the even number sees its words.  R3 with P1: who
+ *        has read a word of the next writing sees that seq has moved.  A
+ *        reader tries a few times and then takes the entry for empty: it
+ *        never waits.
+ * Crash: of the collector between P1 and P3: the entry stays odd, and empty
+ *        to readers, until the next collector loads all bans anew.
+ * Test:  tests/core/t_bans.c
+ */
+#ifndef TIDEMARK_BANS_H
+#define TIDEMARK_BANS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tidemark/archive.h"
+#include "tidemark/keys.h"
+
+#define TIDE_BAN_REASON_MAX 63
+#define TIDE_BAN_PROBES 16u
+
+/* Who made it, if no group did. */
+#define TIDE_BAN_MANUAL 0xffu
+
+struct tide_ban {
+	uint64_t since_ms, until_ms; /* wall */
+	uint32_t times;		     /* how often it was made or lengthened */
+	uint32_t slot;		     /* of the overflow: pool.h */
+	uint8_t profile;
+	uint8_t group;	/* enum tide_group, or TIDE_BAN_MANUAL */
+	uint8_t length; /* of the key */
+	char key[TIDE_KEY_MAX + 1];
+	char reason[TIDE_BAN_REASON_MAX + 1]; /* of a manual one */
+	uint32_t pad;
+};
+_Static_assert(sizeof(struct tide_ban) % 8 == 0, "whole words");
+
+#define TIDE_BAN_WORDS (sizeof(struct tide_ban) / 8)
+
+struct tide_ban_entry {
+	_Atomic uint64_t seq;
+	_Atomic uint64_t word[TIDE_BAN_WORDS];
+};
+
+struct tide_bans {
+	_Atomic uint32_t capacity;
+	_Atomic uint32_t standing; /* entries in use, expired or not */
+	_Atomic uint64_t pushed_out; /* for want of room */
+	_Atomic uint64_t prefixes[4]; /* lengths of networks banned, v6 bits */
+	struct tide_ban_entry entry[];
+};
+
+size_t tide_bans_size(uint32_t capacity);
+
+/* ---- workers and tools ------------------------------------------------- */
+
+/* Is the key banned at that time?  The ban is copied out. */
+bool tide_bans_find(const struct tide_bans *, const uint8_t secret[16],
+    const struct tide_key *, uint64_t now_ms, struct tide_ban *);
+
+/* The client, or any network around it. */
+bool tide_bans_find_client(const struct tide_bans *,
+    const uint8_t secret[16], const struct tide_ip *, uint64_t now_ms,
+    struct tide_ban *);
+
+/* Entry i, for listing; false if nothing stands there. */
+bool tide_bans_at(const struct tide_bans *, uint32_t i, struct tide_ban *);
+
+/* ---- the collector ----------------------------------------------------- */
+
+/* Empty the table. */
+void tide_bans_clear(struct tide_bans *, uint32_t capacity);
+
+/* Put it there, in place of one of the same key. */
+void tide_bans_publish(
+    struct tide_bans *, const uint8_t secret[16], const struct tide_ban *);
+
+/* Take it away.  False if there is none. */
+bool tide_bans_withdraw(
+    struct tide_bans *, const uint8_t secret[16], const struct tide_key *);
+
+/* ---- the archive ------------------------------------------------------- */
+
+/* Store several in one transaction. */
+int tide_archive_put_bans(struct tide_archive *, const struct tide_ban *,
+    size_t, struct tide_err *);
+/* 1, 0 if there is none, -1. */
+int tide_archive_get_ban(struct tide_archive *, const struct tide_key *,
+    struct tide_ban *, struct tide_err *);
+int tide_archive_del_ban(
+    struct tide_archive *, const struct tide_key *, struct tide_err *);
+
+/* All that stand at that time, to the visitor; expired ones are deleted. */
+typedef void tide_ban_visit(void *arg, const struct tide_ban *);
+int tide_archive_walk_bans(struct tide_archive *, uint64_t now_ms,
+    tide_ban_visit *, void *arg, struct tide_err *);
+
+#endif
