@@ -66,7 +66,7 @@ BUILD_DEPS = gcc libc6-dev liblmdb-dev libmilter-dev libjemalloc-dev \
 	     libxxhash-dev libsodium-dev libidn2-dev
 TEST_DEPS  = $(BUILD_DEPS) m4 perl swaks sasl2-bin libsasl2-modules \
 	     libsasl2-modules-db libdb5.3 libldap-2.5-0 libnsl2 libsasl2-2 \
-	     libssl3 libwrap0 lmdb-utils mandoc iproute2
+	     libssl3 libwrap0 libicu72 lmdb-utils mandoc iproute2
 LINT_DEPS  = clang clang-format clang-tidy cppcheck shellcheck
 
 deps:
