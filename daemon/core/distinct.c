@@ -1,0 +1,270 @@
+/*
+ * distinct - HyperLogLog sketches that empty themselves.
+ *
+ *   tag    fingerprint:44 | period:20      of the last add
+ *   word   period:10 | 9 registers of 6 bits
+ *
+ * Period p fills words[p % 2].  A word is of use in p if its 10 bits are
+ * those of p or of p - 1 (their parity keeps the generations apart).
+ *
+ * PROTOCOL distinct: workers share, and inherit, sketches without clearing.
+ *  D1 tag = sketch.tag                   acquire
+ *  D2 ours, of an older period:
+ *     CAS tag -> {ours, p}               relaxed   (still in use)
+ *  D3 ours nowhere: CAS the first tag whose period is neither p - 1, p nor
+ *     p + 1 -> {ours, p}                 acq_rel   (claim)
+ *  D4 CAS word -> max of its register    relaxed
+ * Why:   Within a period a sketch is only ever taken, never given free, so
+ *        two claimants of one account meet at the same first free sketch and
+ *        one finds the other's tag there.  Words of the former owner are of
+ *        p - 2 or older and count as empty.  A register only grows, so the
+ *        order of adds is of no account.
+ *        D4 ends: a register grows at most 58 times, a word changes its
+ *        period once; a worker gives up after as many tries.
+ * Turn:  of the period: a worker still in p may pass a sketch that one in
+ *        p + 1 claims, and claim another for the same account.  The first in
+ *        order is found from then on; the other's few elements are lost, and
+ *        it falls free after two periods.
+ * Crash: after D3 an empty sketch, found by the account's next add.
+ * Test:  tests/core/t_distinct.c
+ */
+#include "tidemark/distinct.h"
+
+#define PERIOD_BITS 20
+#define PERIOD_MASK ((1u << PERIOD_BITS) - 1)
+#define STAMP_SHIFT 54
+#define STAMP_MASK 0x3ffu
+#define BITS 6u
+#define PER_WORD 9u
+#define RANK_MAX 58u /* 64 - 7 bits of index, and one */
+#define TRIES (RANK_MAX * PER_WORD + 2)
+
+_Static_assert(TIDE_DISTINCT_WORDS *PER_WORD >= TIDE_DISTINCT_REGISTERS,
+    "every register has a place");
+_Static_assert(PER_WORD *BITS == STAMP_SHIFT, "registers, then the stamp");
+_Static_assert(1u << 7 == TIDE_DISTINCT_REGISTERS, "RANK_MAX fits");
+
+static uint64_t
+period_at(const struct tide_distinct *t, uint64_t now_ms)
+{
+	return now_ms / t->period_ms + 2; /* a tag of 0 is long over */
+}
+
+static struct tide_distinct_sketch *
+sketch_at(const struct tide_distinct *t, struct tide_hash account, unsigned i)
+{
+	uint64_t sets = t->capacity / TIDE_DISTINCT_SET;
+	uint64_t home = account.low >> 60;
+
+	return t->sketches + (account.low & (sets - 1)) * TIDE_DISTINCT_SET +
+	    ((home + i) & (TIDE_DISTINCT_SET - 1));
+}
+
+static uint64_t
+tag_of(struct tide_hash account, uint64_t period)
+{
+	return account.high << PERIOD_BITS | (period & PERIOD_MASK);
+}
+
+static bool
+same_account(uint64_t a, uint64_t b)
+{
+	return a >> PERIOD_BITS == b >> PERIOD_BITS;
+}
+
+/* Neither of this period nor of its neighbours: free. */
+static bool
+is_over(uint64_t tag, uint64_t period)
+{
+	uint64_t age = (period + 1 - tag) & PERIOD_MASK;
+
+	return age > 2;
+}
+
+static struct tide_distinct_sketch *
+find(const struct tide_distinct *t, struct tide_hash account, uint64_t period)
+{
+	uint64_t tag, ours = tag_of(account, period);
+	unsigned i;
+
+	for (i = 0; i < TIDE_DISTINCT_SET; i++) {
+		struct tide_distinct_sketch *s = sketch_at(t, account, i);
+
+		tag = atomic_load_explicit(
+		    &s->tag, memory_order_acquire); /* D1 */
+		if (same_account(tag, ours) && !is_over(tag, period))
+			return s;
+	}
+	return NULL;
+}
+
+/* D2, unless it is of this period already or we are the one behind. */
+static void
+touch(struct tide_distinct_sketch *s, uint64_t ours)
+{
+	uint64_t tag = atomic_load_explicit(&s->tag, memory_order_relaxed);
+
+	if (same_account(tag, ours) && ((ours - tag) & PERIOD_MASK) == 1)
+		(void)atomic_compare_exchange_strong_explicit(&s->tag, &tag,
+		    ours, memory_order_relaxed, memory_order_relaxed); /* D2 */
+}
+
+static struct tide_distinct_sketch *
+claim(const struct tide_distinct *t, struct tide_hash account, uint64_t period)
+{
+	uint64_t ours = tag_of(account, period);
+	unsigned i;
+
+	for (i = 0; i < TIDE_DISTINCT_SET; i++) {
+		struct tide_distinct_sketch *s = sketch_at(t, account, i);
+		uint64_t tag =
+		    atomic_load_explicit(&s->tag, memory_order_acquire);
+
+		if (is_over(tag, period) &&
+		    atomic_compare_exchange_strong_explicit(&s->tag, &tag, ours,
+			memory_order_acq_rel, memory_order_acquire)) /* D3 */
+			return s;
+		if (same_account(tag, ours) && !is_over(tag, period))
+			return s;
+	}
+	return NULL;
+}
+
+static unsigned
+rank_of(uint64_t bits)
+{
+	unsigned rank = (unsigned)__builtin_clzll(bits | 1) + 1;
+
+	return rank < RANK_MAX ? rank : RANK_MAX;
+}
+
+static unsigned
+register_in(uint64_t word, unsigned i)
+{
+	return (unsigned)(word >> i * BITS) & ((1u << BITS) - 1);
+}
+
+/* The word with this register raised; the same if it is no lower. */
+static uint64_t
+raised(uint64_t word, uint64_t period, unsigned i, unsigned rank)
+{
+	uint64_t stamp = period & STAMP_MASK;
+
+	if (word >> STAMP_SHIFT != stamp)
+		word = stamp << STAMP_SHIFT;
+	if (register_in(word, i) >= rank)
+		return word;
+	word &= ~((((uint64_t)1 << BITS) - 1) << i * BITS);
+	return word | (uint64_t)rank << i * BITS;
+}
+
+static void
+raise_register(struct tide_distinct_sketch *s, uint64_t period, unsigned reg,
+    unsigned rank)
+{
+	_Atomic uint64_t *at = &s->words[period % 2][reg / PER_WORD];
+	uint64_t old = atomic_load_explicit(at, memory_order_relaxed), new;
+	unsigned i;
+
+	for (i = 0; i < TRIES; i++) {
+		new = raised(old, period, reg % PER_WORD, rank);
+		if (new == old ||
+		    atomic_compare_exchange_weak_explicit(at, &old, new,
+			memory_order_relaxed, memory_order_relaxed)) /* D4 */
+			return;
+	}
+}
+
+bool
+tide_distinct_add(const struct tide_distinct *t, struct tide_hash account,
+    struct tide_hash element, uint64_t now_ms)
+{
+	uint64_t period = period_at(t, now_ms);
+	struct tide_distinct_sketch *s = find(t, account, period);
+
+	if (s == NULL)
+		s = claim(t, account, period);
+	if (s == NULL)
+		return false;
+	touch(s, tag_of(account, period));
+	raise_register(s, period,
+	    (unsigned)(element.high & (TIDE_DISTINCT_REGISTERS - 1)),
+	    rank_of(element.low));
+	return true;
+}
+
+/* ---- reading ------------------------------------------------------------ */
+
+static void
+gather(const struct tide_distinct_sketch *s, uint64_t period, uint8_t *reg)
+{
+	unsigned i, r;
+	uint64_t word;
+
+	for (i = 0; i < TIDE_DISTINCT_REGISTERS; i++) {
+		word = atomic_load_explicit(
+		    &s->words[period % 2][i / PER_WORD], memory_order_relaxed);
+		if (word >> STAMP_SHIFT != (period & STAMP_MASK))
+			continue;
+		r = register_in(word, i % PER_WORD);
+		if (r > reg[i])
+			reg[i] = (uint8_t)r;
+	}
+}
+
+struct tide_estimate
+tide_distinct_estimate(
+    const struct tide_distinct *t, struct tide_hash account, uint64_t now_ms)
+{
+	uint64_t period = period_at(t, now_ms);
+	const struct tide_distinct_sketch *s = find(t, account, period);
+	uint8_t reg[TIDE_DISTINCT_REGISTERS] = { 0 };
+	struct tide_estimate e = { 0, 0 };
+
+	if (s == NULL)
+		return e;
+	gather(s, period, reg);
+	e.current = tide_distinct_count(reg, TIDE_DISTINCT_REGISTERS);
+	gather(s, period - 1, reg);
+	e.both = tide_distinct_count(reg, TIDE_DISTINCT_REGISTERS);
+	return e;
+}
+
+/* x + x^2 + 2 x^4 + 4 x^8 + ...: what empty registers are worth. */
+static double
+sigma(double x)
+{
+	double sum = x, factor = 1, before;
+
+	do {
+		x *= x;
+		before = sum;
+		sum += x * factor;
+		factor += factor;
+	} while (sum > before);
+	return sum;
+}
+
+/*
+ * O. Ertl's improved raw estimator ("New cardinality estimation algorithms
+ * for HyperLogLog sketches", 2017): unbiased from 0 on, where the original
+ * changes formula at 2.5 n and is off around it.
+ */
+double
+tide_distinct_count(const uint8_t *reg, unsigned n)
+{
+	const double alpha = 0.72134752044448170368; /* 1 / (2 ln 2) */
+	unsigned i, empty = 0;
+	double sum = 0;
+
+	for (i = 0; i < n; i++) {
+		if (reg[i] == 0)
+			empty++;
+		else
+			sum += 1.0 / (double)((uint64_t)1 << (reg[i] & 63));
+	}
+	if (empty == n)
+		return 0;
+	sum += n * sigma((double)empty / n);
+	return alpha * n * n / sum;
+}
