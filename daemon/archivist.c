@@ -249,8 +249,7 @@ wait_for_round(struct archivist *a)
 	}
 	(void)pthread_mutex_lock(&c->lock);
 	while (rc == 0 && !c->stop && !c->bans_queued &&
-	    c->wanted[0] == c->done[0] &&
-	    c->wanted[1] == c->done[1])
+	    c->wanted[0] == c->done[0] && c->wanted[1] == c->done[1])
 		rc = pthread_cond_timedwait(&c->changed, &c->lock, &until);
 	a->config = c->config;
 	for (i = 0; i < ERRANDS; i++) {

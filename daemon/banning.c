@@ -85,8 +85,8 @@ prepare(struct collector *c, const struct tide_config *config,
 
 /* B2: everything that is queued, in one transaction. */
 int
-commit_bans(struct collector *c, const struct tide_config *config,
-    struct tide_err *err)
+commit_bans(
+    struct collector *c, const struct tide_config *config, struct tide_err *err)
 {
 	struct tide_ban ban[BAN_WORKS];
 	unsigned from[BAN_WORKS], i, n = 0;
@@ -150,8 +150,7 @@ unban(struct collector *c, const struct tide_key *key, struct tide_err *err)
 	if (gone < 0)
 		return -1;
 	(void)pthread_mutex_lock(&c->ban_lock);
-	if (tide_bans_withdraw(
-		c->map->bans, c->map->flow.head->secret, key))
+	if (tide_bans_withdraw(c->map->bans, c->map->flow.head->secret, key))
 		gone = 1;
 	(void)pthread_mutex_unlock(&c->ban_lock);
 	if (gone == 1)

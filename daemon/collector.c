@@ -18,7 +18,7 @@
 #include "tidemark/live.h"
 #include "tidemark/log.h"
 
-#define PULSE_MS 5 /* a new key's first drop shows after so long */
+#define PULSE_MS 5	     /* a new key's first drop shows after so long */
 #define PREDECESSOR_MS 15000 /* how long an ending one may take */
 #define RETIRE_MS 5000
 

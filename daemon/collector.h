@@ -64,8 +64,8 @@ unsigned class_of(unsigned profile, unsigned group);
 /* banning.c */
 void publish_ban(struct collector *, const struct tide_ban *);
 /* How many were stored, or -1. */
-int commit_bans(
-    struct collector *, const struct tide_config *, struct tide_err *);
+int
+commit_bans(struct collector *, const struct tide_config *, struct tide_err *);
 int ban_by_hand(struct collector *, const struct tide_key *, uint64_t for_ms,
     const char *reason, struct tide_ban *, struct tide_err *);
 int unban(struct collector *, const struct tide_key *, struct tide_err *);

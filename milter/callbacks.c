@@ -119,13 +119,25 @@ fate_of(SMFICTX *ctx)
 }
 
 static sfsistat
+translate(SMFICTX *ctx, const struct verdict *v)
+{
+	if (v->answer == ANSWER_ACCEPT)
+		return SMFIS_CONTINUE;
+	(void)smfi_setreply(ctx, (char *)(uintptr_t)v->code,
+	    (char *)(uintptr_t)v->status, (char *)(uintptr_t)v->text);
+	return v->answer == ANSWER_TEMPFAIL ? SMFIS_TEMPFAIL : SMFIS_REJECT;
+}
+
+static sfsistat
 on_rcpt(SMFICTX *ctx, char **args)
 {
+	struct verdict v;
+
 	session_qid(macro(ctx, "i"));
 	session_enter(TIDE_STAGE_RCPT);
-	session_recipient(args[0], fate_of(ctx));
+	v = session_recipient(args[0], fate_of(ctx));
 	session_leave();
-	return SMFIS_CONTINUE;
+	return translate(ctx, &v);
 }
 
 /* ---- the stages that are switched off, should a server send them -------- */
@@ -172,16 +184,6 @@ on_unknown(SMFICTX *ctx, const char *command)
 }
 
 /* ---- end, abort, close ------------------------------------------------- */
-
-static sfsistat
-translate(SMFICTX *ctx, const struct verdict *v)
-{
-	if (v->answer == ANSWER_ACCEPT)
-		return SMFIS_CONTINUE;
-	(void)smfi_setreply(ctx, (char *)(uintptr_t)v->code,
-	    (char *)(uintptr_t)v->status, (char *)(uintptr_t)v->text);
-	return v->answer == ANSWER_TEMPFAIL ? SMFIS_TEMPFAIL : SMFIS_REJECT;
-}
 
 static sfsistat
 on_eom(SMFICTX *ctx)

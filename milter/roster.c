@@ -235,8 +235,12 @@ bury(uint32_t at, const char *how)
 	struct tide_slot *s = roster_slot((int)at);
 
 	note_end(e, s, how);
-	if (s != NULL)
+	if (s != NULL) {
+		/* it may have died between an overflow and its notice */
+		if (atomic_load(&s->finished) == 0)
+			atomic_store(&roster.map->flow.mailbox[at].alarm, 1);
 		free_slot(s); /* A3 */
+	}
 	free_entry(e);
 }
 

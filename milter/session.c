@@ -129,6 +129,7 @@ session_connected(const char *client_address, const char *daemon_name)
 	    session.daemon, sizeof session.daemon, or_dash(daemon_name));
 	choose_profile(session.daemon);
 	count(TIDE_COUNT_CONNECTIONS, 1);
+	charge_client(&session.charge, session.client);
 	show_client(session.client);
 }
 
@@ -203,9 +204,11 @@ session_mail(const char *sender, const char *auth)
 	m->began_ns = tide_clock_mono_ns();
 	copy_printable(m->sender, sizeof m->sender, sender);
 	copy_printable(m->auth, sizeof m->auth, or_dash(auth));
-	if (session.map != NULL)
-		m->froms = tide_address_hashes(
-		    &session.map->control->head.key, sender, m->from);
+	if (session.map == NULL)
+		return;
+	m->froms = tide_address_hashes(
+	    &session.map->control->head.key, sender, m->from);
+	charge_sender(&session.charge, sender, auth);
 }
 
 /* Room for two more hashes; false past the most we remember. */
@@ -241,22 +244,66 @@ keep_recipient(struct message *m, const char *address)
 	    &session.map->control->head.key, address, m->to + m->tos);
 }
 
-void
+/* What we know at any point of a message. */
+static struct facts
+facts_now(void)
+{
+	const struct tide_profile *p = &session.config.profile[session.profile];
+
+	return (struct facts){ .on_error = p->on_error,
+		.ban_answer = p->ban_answer,
+		.bypassed = session.map != NULL &&
+		    tide_map_bypassed(session.map, tide_clock_wall_ms()),
+		.pulse_stale = session.map != NULL &&
+		    tide_map_pulse_is_stale(
+			session.map, session.config.pulse_stale) };
+}
+
+/* A recipient that the mail server would take: do we? */
+static struct verdict
+judge_recipient(const char *address)
+{
+	struct facts f = facts_now();
+	struct tide_ban ban;
+
+	if (!charge_always_open(address) &&
+	    charge_banned(&session.charge, &ban)) {
+		f.banned = true;
+		f.banned_for_ms = ban.until_ms - tide_clock_wall_ms();
+		(void)charge_group(&session.charge, TIDE_SBSENDER, 1);
+		count(TIDE_COUNT_RECIPIENTS_BANNED, 1);
+	} else if (charge_protected(&session.charge, address)) {
+		f.protected_to = true;
+		(void)charge_group(&session.charge, TIDE_RBSENDER, 1);
+		count(TIDE_COUNT_RECIPIENTS_PROTECTED, 1);
+	}
+	return verdict_recipient(&f);
+}
+
+struct verdict
 session_recipient(const char *address, enum recipient_fate fate)
 {
 	struct message *m = &session.message;
+	struct verdict v = { .answer = ANSWER_ACCEPT };
 
 	switch (fate) {
 	case RECIPIENT_ACCEPTED:
-		keep_recipient(m, address);
+		v = judge_recipient(address);
+		if (v.answer == ANSWER_ACCEPT)
+			keep_recipient(m, address);
+		else
+			m->held_off++;
 		break;
-	case RECIPIENT_UNKNOWN:
+	case RECIPIENT_UNKNOWN: /* guessing is charged at once */
 		m->unknown++;
+		(void)charge_group(&session.charge, TIDE_UNSENDER, 1);
+		(void)charge_group(&session.charge, TIDE_UNIP, 1);
 		break;
 	case RECIPIENT_REFUSED:
 		m->refused++;
 		break;
 	}
+	return v;
 }
 
 void
@@ -307,6 +354,9 @@ count_message(
 	count(TIDE_COUNT_RECIPIENTS_FORGOTTEN, m->forgotten);
 	count(TIDE_COUNT_BYPASSED, f->bypassed);
 	count(TIDE_COUNT_FAILED_OPEN, !f->map_usable);
+	count(TIDE_COUNT_MESSAGES_TOO_FAST,
+	    f->over != NULL && v->answer != ANSWER_ACCEPT);
+	count(TIDE_COUNT_PULSE_STALE, f->over != NULL && f->pulse_stale);
 	if (session.slot != NULL)
 		atomic_fetch_add(&session.slot->messages, 1);
 }
@@ -318,26 +368,43 @@ log_message(const struct message *m, const struct verdict *v)
 
 	tide_log(TIDE_LOG_INFO,
 	    "%s: profile=%s daemon=%s client=%s auth=%s from=%s rcpts=%u "
-	    "unknown=%u refused=%u verdict=%s reason=%s ms=%.1f%s",
+	    "unknown=%u refused=%u banned=%u verdict=%s reason=%s ms=%.1f%s",
 	    or_dash(m->qid), session.config.profile[session.profile].name,
 	    session.daemon, session.client, m->auth, m->sender, m->accepted,
-	    m->unknown, m->refused, verdict_name(v->answer), v->reason, ms,
-	    m->forgotten > 0 ? " forgotten=some" : "");
+	    m->unknown, m->refused, m->held_off, verdict_name(v->answer),
+	    v->reason, ms, m->forgotten > 0 ? " forgotten=some" : "");
 }
 
+/* A message about to be accepted is a drop for its sender and its client. */
+static const char *
+charge_message(void)
+{
+	bool sender = charge_group(&session.charge, TIDE_OKSENDER, 1);
+	bool client = charge_group(&session.charge, TIDE_OKIP, 1);
+
+	return sender ? tide_group_name[TIDE_OKSENDER]
+	    : client  ? tide_group_name[TIDE_OKIP]
+		      : NULL;
+}
+
+/*
+ * In this order: charge, decide, remember.  What we refuse is not remembered;
+ * what cannot be remembered is answered by on_error.
+ */
 struct verdict
 session_decide(void)
 {
 	const struct message *m = &session.message;
-	struct facts f = {
-		.on_error = session.config.profile[session.profile].on_error
-	};
+	struct facts f = facts_now();
 	struct verdict v;
 
-	f.map_usable = remember(m);
-	f.bypassed = session.map != NULL &&
-	    tide_map_bypassed(session.map, tide_clock_wall_ms());
-	v = verdict_reach(&f);
+	f.over = charge_message();
+	f.map_usable = session.map != NULL && session.slot != NULL;
+	v = verdict_message(&f);
+	if (v.answer == ANSWER_ACCEPT && f.map_usable && !remember(m)) {
+		f.map_usable = false;
+		v = verdict_message(&f);
+	}
 	if (!f.map_usable || m->forgotten > 0)
 		note_lapse();
 	count_message(m, &v, &f);

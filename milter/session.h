@@ -8,6 +8,7 @@
 #ifndef MILTER_SESSION_H
 #define MILTER_SESSION_H
 
+#include "charge.h"
 #include "milter.h"
 #include "tidemark/hash.h"
 #include "verdict.h"
@@ -25,6 +26,7 @@ struct message {
 	uint32_t accepted;  /* recipients */
 	uint32_t unknown;   /* refused by the mail server with 5.1.1 */
 	uint32_t refused;   /* refused by it otherwise */
+	uint32_t held_off;  /* recipients we refused ourselves */
 	uint32_t forgotten; /* past RECIPIENTS_MOST */
 	uint64_t began_ns;  /* monotonic */
 };
@@ -38,6 +40,7 @@ struct session {
 	char client[64];
 	char daemon[64]; /* {daemon_name} */
 	bool in_message;
+	struct charge charge;
 	struct message message;
 };
 
@@ -55,7 +58,8 @@ enum recipient_fate {
 	RECIPIENT_UNKNOWN,
 	RECIPIENT_REFUSED
 };
-void session_recipient(const char *address, enum recipient_fate);
+/* What to answer; nothing but acceptance for one that was refused already. */
+struct verdict session_recipient(const char *address, enum recipient_fate);
 
 /* The queue id, as soon as the mail server has one. */
 void session_qid(const char *);

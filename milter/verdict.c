@@ -1,7 +1,10 @@
 /*
  * verdict - facts to answer.
  */
+#include <stdio.h>
+
 #include "tidemark/config.h"
+#include "tidemark/units.h"
 
 #include "verdict.h"
 
@@ -11,37 +14,92 @@ accept_for(const char *reason)
 	return (struct verdict){ .answer = ANSWER_ACCEPT, .reason = reason };
 }
 
+static struct verdict
+refuse(enum verdict_answer answer, const char *reason, const char *status4,
+    const char *status5)
+{
+	bool now = answer == ANSWER_TEMPFAIL;
+
+	return (struct verdict){ .answer = answer,
+		.reason = reason,
+		.code = now ? "451" : "550",
+		.status = now ? status4 : status5 };
+}
+
 /* The postmaster chose what happens when Tidemark cannot do its work. */
 static struct verdict
 answer_for_error(uint32_t on_error)
 {
-	switch (on_error) {
-	case TIDE_ON_ERROR_TEMPFAIL:
-		return (struct verdict){ .answer = ANSWER_TEMPFAIL,
-			.reason = "error",
-			.code = "451",
-			.status = "4.3.0",
-			.text = "Mail filter is temporarily unable to work; "
-				"please try again later" };
-	case TIDE_ON_ERROR_REJECT:
-		return (struct verdict){ .answer = ANSWER_REJECT,
-			.reason = "error",
-			.code = "554",
-			.status = "5.3.0",
-			.text = "Mail filter is unable to work" };
-	default:
+	struct verdict v;
+
+	if (on_error == TIDE_ON_ERROR_ACCEPT)
 		return accept_for("error");
-	}
+	v = refuse(on_error == TIDE_ON_ERROR_TEMPFAIL ? ANSWER_TEMPFAIL
+						      : ANSWER_REJECT,
+	    "error", "4.3.0", "5.3.0");
+	(void)snprintf(v.text, sizeof v.text, "Mail filter is unable to work%s",
+	    v.answer == ANSWER_TEMPFAIL ? "; please try again later" : "");
+	return v;
+}
+
+static enum verdict_answer
+ban_answer(const struct facts *f)
+{
+	return f->ban_answer == TIDE_BAN_TEMPFAIL ? ANSWER_TEMPFAIL
+						  : ANSWER_REJECT;
+}
+
+/* A reason that a sender can act on: how long, and whom to ask. */
+static struct verdict
+answer_for_ban(const struct facts *f)
+{
+	struct verdict v = refuse(ban_answer(f), "banned", "4.7.1", "5.7.1");
+	char left[32];
+
+	(void)snprintf(v.text, sizeof v.text,
+	    "Too much mail was sent or refused; try again in %s, or write to "
+	    "postmaster",
+	    tide_time_show(
+		(f->banned_for_ms / 1000 + 1) * 1000, left, sizeof left));
+	return v;
 }
 
 struct verdict
-verdict_reach(const struct facts *f)
+verdict_recipient(const struct facts *f)
 {
+	struct verdict v;
+
+	if (f->bypassed)
+		return accept_for("bypass");
+	if (f->banned)
+		return answer_for_ban(f);
+	if (!f->protected_to)
+		return accept_for("-");
+	v = refuse(ANSWER_REJECT, "protected", "4.7.1", "5.7.1");
+	(void)snprintf(
+	    v.text, sizeof v.text, "This mailbox does not take mail from you");
+	return v;
+}
+
+struct verdict
+verdict_message(const struct facts *f)
+{
+	struct verdict v;
+
 	if (f->bypassed)
 		return accept_for("bypass");
 	if (!f->map_usable)
 		return answer_for_error(f->on_error);
-	return accept_for("-");
+	if (f->over == NULL)
+		return accept_for("-");
+	if (f->pulse_stale)
+		return accept_for("stale");
+	v = refuse(ban_answer(f), f->over, "4.7.1", "5.7.1");
+	(void)snprintf(v.text, sizeof v.text,
+	    "Too many messages in too short a time (%s); slow down, or write "
+	    "to postmaster",
+	    f->over);
+	return v;
 }
 
 const char *

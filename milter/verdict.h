@@ -1,7 +1,7 @@
 /*
  * verdict - from facts to an answer, with its reason.
  *
- * A pure function: no clock, no map, no mail server.  What the callbacks
+ * Pure functions: no clock, no map, no mail server.  What the callbacks
  * answer and what tools explain is the same code.
  */
 #ifndef MILTER_VERDICT_H
@@ -14,18 +14,27 @@ enum verdict_answer { ANSWER_ACCEPT, ANSWER_TEMPFAIL, ANSWER_REJECT };
 
 /* What is known when the answer is due. */
 struct facts {
-	uint32_t on_error; /* the profile's: enum tide_on_error */
-	bool bypassed;	   /* tidemark bypass is on */
-	bool map_usable;   /* and the message is remembered in it */
+	uint32_t on_error;   /* the profile's: enum tide_on_error */
+	uint32_t ban_answer; /* enum tide_ban_answer */
+	bool bypassed;	     /* tidemark bypass is on */
+	bool map_usable;     /* and the message is remembered in it */
+	bool pulse_stale;    /* nobody leaks: no overflow is held against one */
+	const char *over;    /* the group that overflowed, or NULL */
+	bool banned;	     /* of a recipient: a ban stands */
+	bool protected_to;   /* of a recipient: not for this sender */
+	uint64_t banned_for_ms;
 };
 
 struct verdict {
 	enum verdict_answer answer;
-	const char *reason;		  /* a word for the log; "-" for none */
-	const char *code, *status, *text; /* the reply, unless accepted */
+	const char *reason;	   /* a word for the log; "-" for none */
+	const char *code, *status; /* the reply, unless accepted */
+	char text[128];
 };
 
-struct verdict verdict_reach(const struct facts *);
+/* At RCPT, and at the end of message. */
+struct verdict verdict_recipient(const struct facts *);
+struct verdict verdict_message(const struct facts *);
 
 const char *verdict_name(enum verdict_answer);
 

@@ -66,8 +66,8 @@ tide_archive_get_ban(struct tide_archive *a, const struct tide_key *key,
 }
 
 int
-tide_archive_del_ban(struct tide_archive *a, const struct tide_key *key,
-    struct tide_err *err)
+tide_archive_del_ban(
+    struct tide_archive *a, const struct tide_key *key, struct tide_err *err)
 {
 	struct tide_txn *txn = tide_txn_begin(a->store, true, err);
 	int gone;

@@ -54,7 +54,7 @@ write_entry(struct tide_ban_entry *e, const struct tide_ban *ban)
 	atomic_thread_fence(memory_order_release);
 	for (i = 0; i < TIDE_BAN_WORDS; i++)
 		atomic_store_explicit(
-		    &e->word[i], words[i], memory_order_relaxed); /* P2 */
+		    &e->word[i], words[i], memory_order_relaxed);      /* P2 */
 	atomic_store_explicit(&e->seq, seq + 1, memory_order_release); /* P3 */
 }
 
@@ -67,8 +67,8 @@ start_of(const struct tide_bans *b, const uint8_t secret[16], const char *key,
 	uint32_t capacity = atomic_load(&b->capacity);
 	uint64_t h;
 
-	(void)crypto_shorthash((unsigned char *)&h, (const unsigned char *)key,
-	    length, secret);
+	(void)crypto_shorthash(
+	    (unsigned char *)&h, (const unsigned char *)key, length, secret);
 	return capacity == 0 ? 0 : (uint32_t)(h % capacity);
 }
 
@@ -105,8 +105,8 @@ tide_bans_find(const struct tide_bans *b, const uint8_t secret[16],
 static bool
 is_used(const struct tide_bans *b, unsigned prefix)
 {
-	return (atomic_load_explicit(&b->prefixes[prefix / 64 % 4],
-		    memory_order_relaxed) >>
+	return (atomic_load_explicit(
+		    &b->prefixes[prefix / 64 % 4], memory_order_relaxed) >>
 		       (prefix % 64) &
 		   1) != 0;
 }
@@ -201,8 +201,8 @@ note_prefix(struct tide_bans *b, const struct tide_ban *ban)
 }
 
 void
-tide_bans_publish(struct tide_bans *b, const uint8_t secret[16],
-    const struct tide_ban *ban)
+tide_bans_publish(
+    struct tide_bans *b, const uint8_t secret[16], const struct tide_ban *ban)
 {
 	bool fresh;
 	struct tide_ban_entry *e = place_for(
@@ -215,8 +215,8 @@ tide_bans_publish(struct tide_bans *b, const uint8_t secret[16],
 }
 
 bool
-tide_bans_withdraw(struct tide_bans *b, const uint8_t secret[16],
-    const struct tide_key *key)
+tide_bans_withdraw(
+    struct tide_bans *b, const uint8_t secret[16], const struct tide_key *key)
 {
 	static const struct tide_ban none;
 	struct tide_ban ban;

@@ -142,8 +142,8 @@ check_groups(struct reading *r, unsigned i)
 		(void)snprintf(
 		    key, sizeof key, "%s_limit", tide_group_setting[g]);
 		if (tide_size_leaky(l->limit, l->leak, &depth, &err) < 0)
-			tide_complain(r->complaints,
-			    blame_profile(r, i, key), "%s: %s", key, err.text);
+			tide_complain(r->complaints, blame_profile(r, i, key),
+			    "%s: %s", key, err.text);
 		else if (depth > TIDE_DEPTH_MAX)
 			tide_complain(r->complaints, blame_profile(r, i, key),
 			    "%s: a bucket of %llu drops is too deep; at most "

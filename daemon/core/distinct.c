@@ -149,10 +149,7 @@ static uint64_t
 raised(uint64_t word, uint64_t period, unsigned i, unsigned rank)
 {
 	uint64_t stamp = period & STAMP_MASK;
-	uint64_t ahead = (word >> STAMP_SHIFT) - stamp;
 
-	if ((ahead & STAMP_MASK) == 2)
-		return word; /* ours is the past */
 	if (word >> STAMP_SHIFT != stamp)
 		word = stamp << STAMP_SHIFT;
 	if (register_in(word, i) >= rank)

@@ -19,24 +19,29 @@
 #define RANGE(low, high) .least = low, .most = high
 
 /* Four settings for each of the eight groups of leaky buckets. */
-#define GROUP_FIELD(id, low, field)                                     \
-	.of_profile = true, .name = #low "_" #field,                    \
+#define GROUP_FIELD(id, low, field)                                      \
+	.of_profile = true, .name = #low "_" #field,                     \
 	.offset = offsetof(struct tide_profile, group[TIDE_##id].field), \
 	.size = sizeof(((struct tide_profile *)NULL)->group[0].field)
-#define GROUP(id, low, most_, leak_, ban_, drop)                             \
-	{ GROUP_FIELD(id, low, mode), RELOAD, .kind = TIDE_PARAM_CHOICE,     \
-	  .fallback = "off", .choices = modes,                               \
-	  .help = "Group " #id ", a drop for " drop ": off; dry-run counts " \
-		  "what it would have done; enforce bans." },                \
-	{ GROUP_FIELD(id, low, limit), RELOAD, .kind = TIDE_PARAM_RATE,      \
-	  .fallback = most_, .help = "At most so many in so long." },        \
-	{ GROUP_FIELD(id, low, leak), RELOAD, .kind = TIDE_PARAM_TIME,       \
-	  .fallback = leak_, RANGE("100ms", "1w"),                           \
-	  .help = "One drop is forgotten each time. The bucket is limit - "  \
-		  "time / leak drops deep." },                               \
-	{ GROUP_FIELD(id, low, ban), RELOAD, .kind = TIDE_PARAM_TIME,        \
-	  .fallback = ban_, RANGE("1s", "52w"),                              \
-	  .help = "How long an overflow bans." }
+#define GROUP(id, low, most_, leak_, ban_, drop)                                  \
+	{ GROUP_FIELD(id, low, mode), RELOAD, .kind = TIDE_PARAM_CHOICE,          \
+		.fallback = "off", .choices = modes,                              \
+		.help =                                                           \
+		    "Group " #id ", a drop for " drop ": off; dry-run counts "    \
+		    "what it would have done; enforce bans." },                   \
+	    { GROUP_FIELD(id, low, limit), RELOAD, .kind = TIDE_PARAM_RATE,       \
+		    .fallback = most_,                                            \
+		    .help = "At most so many in so long." },                      \
+	    { GROUP_FIELD(id, low, leak), RELOAD, .kind = TIDE_PARAM_TIME,        \
+		    .fallback = leak_, RANGE("100ms", "1w"),                      \
+		    .help =                                                       \
+			"One drop is forgotten each time. The bucket is limit - " \
+			"time / leak drops deep." },                              \
+	{                                                                         \
+		GROUP_FIELD(id, low, ban), RELOAD,                                \
+		    .kind = TIDE_PARAM_TIME, .fallback = ban_,                    \
+		    RANGE("1s", "52w"), .help = "How long an overflow bans."      \
+	}
 
 static const char *const log_levels[] = { "error", "warning", "info", "debug",
 	NULL };

@@ -45,6 +45,8 @@
  *        come after C2.  So nobody waits for the claimant.
  *        Looking may stop at a NEVER slot: a claim goes to the first slot in
  *        its order that can be had, and NEVER always can.
+ *        Claims that fail raise the tag's version and not the word's: who
+ *        claims a slot of which the word is 1,024 behind closes it anew.
  *        Versions wrap after 4,096 incarnations: to be fooled, a worker must
  *        stand still between two instructions while one slot is claimed and
  *        becomes full again 2,048 times.
@@ -52,7 +54,7 @@
  *        which the account's next taker settles, or the sweep frees.  After
  *        S2: a full allowance; as before.  Before T1 nothing is taken, after
  *        it the charge stands, at most one.
- * Test:  tests/race/t_tokens.c, which also kills at each step
+ * Test:  tests/race/t_tokens.c, t_tokens_steps.c (schedules, step by step)
  */
 #include "tokens_table.h"
 
@@ -64,9 +66,6 @@
 #define ROUNDS 256u  /* of looking and claiming: then the block is no good */
 #define SPREAD 1024u /* versions that tag and word may be apart */
 
-enum state { NEVER, FREE, CLAIM, LIVE };
-enum condition { OPEN, FRESH, CLOSED, HISTORY };
-
 /* What one look at a block found. */
 enum finding { NOTHING, ROOM, CLAIMED, HELD };
 
@@ -75,51 +74,6 @@ struct sight {
 	unsigned rank;
 	struct tokens_hold at;
 };
-
-static inline enum state
-state_of(uint64_t tag)
-{
-	return (enum state)(tag >> 62);
-}
-
-static inline uint64_t
-version_of(uint64_t tag)
-{
-	return tag >> PRINT_BITS & VERSION_MASK;
-}
-
-static inline uint64_t
-make_tag(enum state s, uint64_t version, uint64_t print)
-{
-	return (uint64_t)s << 62 | (version & VERSION_MASK) << PRINT_BITS |
-	    print;
-}
-
-/* A tag but for its version. */
-#define ANY_VERSION (~((uint64_t)VERSION_MASK << PRINT_BITS))
-
-static inline uint64_t
-print_of(struct tide_hash key)
-{
-	return key.high & PRINT_MASK;
-}
-
-/* The tag of an account in whichever version, and a live one's condition. */
-static inline bool
-is_of(uint64_t tag, uint64_t print)
-{
-	return state_of(tag) >= CLAIM && (tag & PRINT_MASK) == print;
-}
-
-static inline enum condition
-condition_of(uint64_t tag, uint64_t word)
-{
-	uint64_t age = (version_of(tag) - word) & VERSION_MASK;
-
-	if (age == 0)
-		return word_full(word) == FULL_CLOSED ? CLOSED : OPEN;
-	return age <= VERSION_MASK / 2 ? FRESH : HISTORY;
-}
 
 static inline bool
 swap(_Atomic uint64_t *what, uint64_t from, uint64_t to)
@@ -281,18 +235,24 @@ close_word(const struct tokens_hold *at) /* C1 */
 	return at->word == closed || swap(&at->slot->word, at->word, closed);
 }
 
+/* Has the word been left so far behind that it would come round as newer? */
+static bool
+falls_behind(const struct tokens_hold *at)
+{
+	return condition_of(at->tag, at->word) == FRESH &&
+	    ((version_of(at->tag) - at->word) & VERSION_MASK) > SPREAD;
+}
+
 /* C2, on a slot that was seen as ROOM; it then is CLAIMED, by us. */
 static bool
 put_claim(struct sight *room, uint64_t print)
 {
 	struct tokens_hold *at = &room->at;
-	uint64_t v = version_of(at->tag), mine = make_tag(CLAIM, v + 1, print);
+	uint64_t mine = make_tag(CLAIM, version_of(at->tag) + 1, print);
 
-	/* a word left far behind would come round as newer */
-	if ((state_of(at->tag) == LIVE ||
-		((v - at->word) & VERSION_MASK) > SPREAD) &&
-	    !close_word(at))
-		return false;
+	if (state_of(at->tag) == LIVE || falls_behind(at))
+		if (!close_word(at))
+			return false;
 	if (!swap(&at->slot->tag, at->tag, mine))
 		return false;
 	at->tag = mine;

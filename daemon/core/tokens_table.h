@@ -57,6 +57,54 @@ word_full(uint64_t word)
 	return word >> VERSION_BITS;
 }
 
+enum state { NEVER, FREE, CLAIM, LIVE };
+enum condition { OPEN, FRESH, CLOSED, HISTORY };
+
+static inline enum state
+state_of(uint64_t tag)
+{
+	return (enum state)(tag >> 62);
+}
+
+static inline uint64_t
+version_of(uint64_t tag)
+{
+	return tag >> PRINT_BITS & VERSION_MASK;
+}
+
+static inline uint64_t
+make_tag(enum state s, uint64_t version, uint64_t print)
+{
+	return (uint64_t)s << 62 | (version & VERSION_MASK) << PRINT_BITS |
+	    print;
+}
+
+/* A tag but for its version. */
+#define ANY_VERSION (~((uint64_t)VERSION_MASK << PRINT_BITS))
+
+static inline uint64_t
+print_of(struct tide_hash key)
+{
+	return key.high & PRINT_MASK;
+}
+
+/* The tag of an account in whichever version, and a live one's condition. */
+static inline bool
+is_of(uint64_t tag, uint64_t print)
+{
+	return state_of(tag) >= CLAIM && (tag & PRINT_MASK) == print;
+}
+
+static inline enum condition
+condition_of(uint64_t tag, uint64_t word)
+{
+	uint64_t age = (version_of(tag) - word) & VERSION_MASK;
+
+	if (age == 0)
+		return word_full(word) == FULL_CLOSED ? CLOSED : OPEN;
+	return age <= VERSION_MASK / 2 ? FRESH : HISTORY;
+}
+
 /* Find the account's live slot without writing. */
 bool tokens_find(
     const struct tide_tokens *, struct tide_hash key, struct tokens_hold *);

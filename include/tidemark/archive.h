@@ -28,7 +28,7 @@ enum tide_archive_table {
 	TIDE_TABLE_WINDOWS,    /* number -> struct tide_window_record */
 	TIDE_TABLE_FILTERS,    /* number, filter, chunk -> check, words */
 	TIDE_TABLE_LAPSES,     /* from, kind -> struct tide_lapse */
-	TIDE_TABLE_BANS,	/* key -> struct tide_ban, check */
+	TIDE_TABLE_BANS,       /* key -> struct tide_ban, check */
 	TIDE_TABLE_CHECKPOINT, /* side, region, chunk -> check, bytes */
 	TIDE_TABLES
 };

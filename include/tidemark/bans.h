@@ -59,8 +59,8 @@ struct tide_ban_entry {
 
 struct tide_bans {
 	_Atomic uint32_t capacity;
-	_Atomic uint32_t standing; /* entries in use, expired or not */
-	_Atomic uint64_t pushed_out; /* for want of room */
+	_Atomic uint32_t standing;    /* entries in use, expired or not */
+	_Atomic uint64_t pushed_out;  /* for want of room */
 	_Atomic uint64_t prefixes[4]; /* lengths of networks banned, v6 bits */
 	struct tide_ban_entry entry[];
 };
@@ -74,9 +74,8 @@ bool tide_bans_find(const struct tide_bans *, const uint8_t secret[16],
     const struct tide_key *, uint64_t now_ms, struct tide_ban *);
 
 /* The client, or any network around it. */
-bool tide_bans_find_client(const struct tide_bans *,
-    const uint8_t secret[16], const struct tide_ip *, uint64_t now_ms,
-    struct tide_ban *);
+bool tide_bans_find_client(const struct tide_bans *, const uint8_t secret[16],
+    const struct tide_ip *, uint64_t now_ms, struct tide_ban *);
 
 /* Entry i, for listing; false if nothing stands there. */
 bool tide_bans_at(const struct tide_bans *, uint32_t i, struct tide_ban *);
@@ -97,8 +96,8 @@ bool tide_bans_withdraw(
 /* ---- the archive ------------------------------------------------------- */
 
 /* Store several in one transaction. */
-int tide_archive_put_bans(struct tide_archive *, const struct tide_ban *,
-    size_t, struct tide_err *);
+int tide_archive_put_bans(
+    struct tide_archive *, const struct tide_ban *, size_t, struct tide_err *);
 /* 1, 0 if there is none, -1. */
 int tide_archive_get_ban(struct tide_archive *, const struct tide_key *,
     struct tide_ban *, struct tide_err *);

@@ -57,7 +57,7 @@ enum tide_group {
 	TIDE_GROUPS
 };
 
-extern const char *const tide_group_name[TIDE_GROUPS];    /* OKSENDER */
+extern const char *const tide_group_name[TIDE_GROUPS];	  /* OKSENDER */
 extern const char *const tide_group_setting[TIDE_GROUPS]; /* oksender */
 
 #define TIDE_DEPTH_MAX 4094u /* drops that a bucket may hold */
@@ -81,7 +81,7 @@ struct tide_profile {
 	uint32_t on_error;	      /* enum tide_on_error */
 	uint32_t sender_key;	      /* enum tide_sender_key */
 	uint32_t ban_answer;	      /* enum tide_ban_answer */
-	char allow[TIDE_WORDS_MAX];	     /* never banned, never charged */
+	char allow[TIDE_WORDS_MAX];   /* never banned, never charged */
 	char protected_to[TIDE_WORDS_MAX];   /* mailboxes */
 	char protected_from[TIDE_WORDS_MAX]; /* who may write to them */
 	struct tide_limit group[TIDE_GROUPS];

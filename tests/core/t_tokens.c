@@ -159,6 +159,48 @@ test_retry(void)
 	}
 }
 
+/* A rate that is no whole number of ticks: beta + rho t all the same. */
+static void
+test_exact(void)
+{
+	static const struct {
+		uint64_t count, cost;
+	} uneven[] = { { 7, 1000 }, { 7, 1 }, { 7, 700 }, { 900, 1000 } };
+	uint64_t sum, now, most;
+	unsigned i;
+
+	for (i = 0; i < LENGTH(uneven); i++) {
+		struct tide_take t = { account(1),
+			allowance(10000, uneven[i].count, 1000), uneven[i].cost,
+			0, 0, 0 };
+
+		clear(TABLE);
+		for (sum = 0, now = T0; now < T0 + 2000000; now += 997)
+			while (tide_tokens_take(&table, &t, now) ==
+			    TIDE_TOKENS_TAKEN)
+				sum += t.cost;
+		most = 10000000 + (now - 997 - T0) * uneven[i].count;
+		CHECK(sum <= most);
+		CHECK(sum >= most / 100 * 99);
+	}
+}
+
+static void
+test_mended(void)
+{
+	struct tide_tokens_sweep sum = { 0, 0, 0, 0 };
+	struct tide_take t = { account(1), allowance(10, 10, HOUR), 1000, 0, 0,
+		0 };
+
+	clear(64);
+	CHECK(tide_tokens_take(&table, &t, T0 + 9 * DAY) == TIDE_TOKENS_TAKEN);
+	tide_tokens_sweep(&table, 0, 64, T0, HOUR, &sum);
+	CHECK_INT(sum.mended, 1);
+	CHECK_INT(tide_tokens_level(&table, t.key, &t.allowance, T0), 0);
+	tide_tokens_sweep(&table, 0, 64, T0 + HOUR + 60000, HOUR, &sum);
+	CHECK_INT(sum.freed, 1);
+}
+
 static const struct range_case {
 	uint64_t burst;
 	struct tide_rate rate;
@@ -540,6 +582,8 @@ test_figure_greedy(void)
 CHECK_CASES({ "single takes", test_takes },
     { "a clock stepped back years: empty, then as usual", test_recovers },
     { "retry after: then, and not before", test_retry },
+    { "uneven rates: never more than beta + rho t", test_exact },
+    { "a sweep mends what a clock step left", test_mended },
     { "settings out of range are refused", test_ranges },
     { "a burst of 0 lets nothing pass", test_blocked },
     { "several limits: all or none", test_all_or_none },

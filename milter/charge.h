@@ -1,0 +1,48 @@
+/*
+ * charge - who pays for what: keys of the message, drops into the eight
+ * groups, bans.
+ *
+ * Nothing is charged to, and nothing refused from, whoever is on the allow
+ * list; the null sender is charged to the IP groups only; postmaster and
+ * abuse can always be written to.
+ */
+#ifndef MILTER_CHARGE_H
+#define MILTER_CHARGE_H
+
+#include <stdbool.h>
+
+#include "tidemark/bans.h"
+#include "tidemark/config.h"
+#include "tidemark/keys.h"
+
+struct charge {
+	bool exempt; /* on the allow list */
+	bool has_client;
+	bool has_sender; /* not the null sender */
+	struct tide_ip ip;
+	struct tide_key client;
+	struct tide_key sender;	 /* as sender_key says */
+	struct tide_key address; /* the address alone, for bans by hand */
+	struct tide_key domain;
+};
+
+/* At connect, and at MAIL. */
+void charge_client(struct charge *, const char *address);
+void charge_sender(struct charge *, const char *sender, const char *user);
+
+/*
+ * Add drops to a group.  True if its bucket has overflowed and the group is
+ * enforced.
+ */
+bool charge_group(const struct charge *, enum tide_group, uint32_t drops);
+
+/* Does a ban stand against this sender or client? */
+bool charge_banned(const struct charge *, struct tide_ban *);
+
+/* Can this recipient be written to whatever stands against the sender? */
+bool charge_always_open(const char *recipient);
+
+/* Is it a protected mailbox that this sender may not write to? */
+bool charge_protected(const struct charge *, const char *recipient);
+
+#endif
