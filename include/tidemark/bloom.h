@@ -60,8 +60,8 @@ uint32_t tide_bloom_positions(const struct tide_bloom_shape *, struct tide_hash,
     uint64_t at[TIDE_BLOOM_POSITIONS]);
 
 /* How many bits are set. */
-uint64_t tide_bloom_ones(
-    const struct tide_bloom_shape *, const tide_bloom_word *);
+uint64_t
+tide_bloom_ones(const struct tide_bloom_shape *, const tide_bloom_word *);
 
 /* The probability that an absent element is found, from the bits set. */
 double tide_bloom_error(const struct tide_bloom_shape *, uint64_t ones);

@@ -77,8 +77,8 @@ int tide_store_check(struct tide_store *, struct tide_err *);
  * what the check said or how it ended.
  */
 typedef int tide_check(void *arg, struct tide_err *);
-int tide_store_apart(
-    const char *path, tide_check *, void *arg, struct tide_err *);
+int
+tide_store_apart(const char *path, tide_check *, void *arg, struct tide_err *);
 
 /* The file's size in use, in bytes. */
 uint64_t tide_store_used(struct tide_store *);
