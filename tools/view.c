@@ -2,6 +2,8 @@
  * view - attach, check, take copies.
  */
 #include <arpa/inet.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -70,6 +72,13 @@ view_close(struct view *v)
 
 /* ---- pulses ------------------------------------------------------------ */
 
+/* A killed process leaves its pid behind, and for a while a fresh beat. */
+static bool
+is_alive(uint32_t pid)
+{
+	return pid != 0 && (kill((pid_t)pid, 0) == 0 || errno != ESRCH);
+}
+
 /*
  * The beat is read before the clock, so one that lies ahead of it is of
  * another boot.
@@ -82,7 +91,7 @@ pulse(uint32_t pid, uint64_t beat_ms, uint64_t stale_ms)
 
 	p.beaten = beat_ms != 0 && beat_ms <= now;
 	p.age_ms = p.beaten ? now - beat_ms : 0;
-	p.fresh = p.beaten && pid != 0 && p.age_ms <= stale_ms;
+	p.fresh = p.beaten && p.age_ms <= stale_ms && is_alive(pid);
 	return p;
 }
 

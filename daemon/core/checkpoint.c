@@ -308,21 +308,29 @@ whole_pages(size_t n)
 	return (n + TIDE_PAGE - 1) / TIDE_PAGE * TIDE_PAGE;
 }
 
+static uint64_t *
+copy_words(const char *from, size_t size)
+{
+	uint64_t *words = malloc(size);
+
+	if (words != NULL)
+		memcpy(words, from, size);
+	return words;
+}
+
+/* Both filters; they belong to the checkpoint from then on. */
 static int
 take_words(struct tide_checkpoint *c, const char *bytes,
     const struct manifest *m, struct tide_err *err)
 {
-	size_t at = TIDE_PAGE, size;
-	unsigned i;
+	size_t second = TIDE_PAGE + whole_pages(tide_bloom_bytes(&m->shape[0]));
+	uint64_t **words = c->words[c->windows];
 
-	for (i = 0; i < TIDE_FILTERS; i++) {
-		size = tide_bloom_bytes(&m->shape[i]);
-		c->words[c->windows][i] = malloc(size);
-		if (c->words[c->windows][i] == NULL)
-			return tide_err_errno(err, "loading a checkpoint");
-		memcpy(c->words[c->windows][i], bytes + at, size);
-		at += whole_pages(size);
-	}
+	words[0] =
+	    copy_words(bytes + TIDE_PAGE, tide_bloom_bytes(&m->shape[0]));
+	words[1] = copy_words(bytes + second, tide_bloom_bytes(&m->shape[1]));
+	if (words[0] == NULL || words[1] == NULL)
+		return tide_err_errno(err, "loading a checkpoint");
 	return 0;
 }
 

@@ -8,19 +8,18 @@
 
 #include "tidemark/err.h"
 
-int
-tide_err_set(struct tide_err *err, const char *fmt, ...)
+void
+tide_err_say(struct tide_err *err, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
 	(void)vsnprintf(err->text, sizeof err->text, fmt, ap);
 	va_end(ap);
-	return -1;
 }
 
-int
-tide_err_errno(struct tide_err *err, const char *fmt, ...)
+void
+tide_err_say_errno(struct tide_err *err, const char *fmt, ...)
 {
 	char why[128];
 	const char *reason = strerror_r(errno, why, sizeof why);
@@ -32,5 +31,4 @@ tide_err_errno(struct tide_err *err, const char *fmt, ...)
 	va_end(ap);
 	n = strlen(err->text);
 	(void)snprintf(err->text + n, sizeof err->text - n, ": %s", reason);
-	return -1;
 }

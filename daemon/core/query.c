@@ -6,7 +6,9 @@
  * sealed meanwhile is in the archive before its bits go, so whatever we miss
  * in the map we find there.
  */
+#include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +30,8 @@ struct asking {
 	bool no_memory;
 	bool damaged; /* a record behind this one's end is: */
 	uint64_t known_ms;
+	struct tide_lapse lapse[TIDE_LAPSES]; /* not yet in the archive */
+	unsigned lapses;
 };
 
 const char *
@@ -387,13 +391,42 @@ merge_gaps(struct tide_answer *a)
 		a->gaps = kept + 1;
 }
 
+/*
+ * Lapses on their way from the acceptor to the archive.  Copied before the
+ * archive is read: what the archivist takes meanwhile is found there.
+ */
+static void
+copy_lapses(struct asking *k, const struct tide_acceptor *from)
+{
+	uint64_t tail = atomic_load(&from->lapse_tail);
+	uint64_t head = atomic_load(&from->lapse_head);
+
+	for (; tail < head && k->lapses < TIDE_LAPSES; tail++)
+		k->lapse[k->lapses++] = from->lapse[tail % TIDE_LAPSES];
+}
+
+static void
+note_waiting(struct asking *k)
+{
+	unsigned i;
+
+	for (i = 0; i < k->lapses; i++)
+		if (k->lapse[i].until_ms >= k->a->since_ms &&
+		    k->lapse[i].from_ms <= k->a->until_ms)
+			add_gap(k, k->lapse[i].from_ms, k->lapse[i].until_ms,
+			    k->lapse[i].kind);
+}
+
 /* The acceptor reports a time of being down only when it is up again. */
 static void
-note_absence(struct asking *k, const struct tide_map *map)
+note_absence(struct asking *k, const struct tide_acceptor *a)
 {
-	uint64_t beat = atomic_load(&map->acceptor->pulse_wall_ms);
+	uint64_t beat = atomic_load(&a->pulse_wall_ms);
+	pid_t pid = (pid_t)atomic_load(&a->pid);
 
-	if (beat + TIDE_ACCEPTOR_SILENT_MS < k->q->now_ms)
+	if (atomic_load(&a->listening) == 0 || pid <= 0 ||
+	    (kill(pid, 0) < 0 && errno == ESRCH) ||
+	    beat + TIDE_ACCEPTOR_SILENT_MS < k->q->now_ms)
 		add_gap(k, beat, k->q->now_ms, TIDE_LAPSE_DOWN);
 }
 
@@ -501,14 +534,18 @@ tide_query(struct tide_archive *archive, const struct tide_map *map,
 
 	memset(a, 0, sizeof *a);
 	rc = prepare(&k, &archive->key, err);
-	if (rc == 0 && map != NULL)
+	if (rc == 0 && map != NULL) {
+		copy_lapses(&k, map->acceptor);
 		look_into_map(&k, map);
-	else if (rc == 0)
+	}
+	if (rc == 0 && map == NULL)
 		look_into_checkpoint(&k, archive);
 	if (rc == 0)
 		rc = ask_archive(&k, archive, err);
-	if (rc == 0 && map != NULL)
-		note_absence(&k, map);
+	if (rc == 0 && map != NULL) {
+		note_waiting(&k);
+		note_absence(&k, map->acceptor);
+	}
 	if (rc == 0)
 		find_gaps(&k);
 	free(k.span);

@@ -40,7 +40,8 @@
  *        that has become another key's.  C2 by the collector alone: an
  *        overflow is reported exactly once, whoever is killed.
  * Crash: of a worker, anywhere: nothing is owned, nothing to undo; a post not
- *        yet released never was.  Of the collector: chains and marks are the
+ *        yet released never was; who buries it raises its mailbox's alarm,
+ *        since it may have died between an overflow and its notice.  Of the collector: chains and marks are the
  *        truth, all else is rebuilt from them (tide_pool_rebuild); a post may
  *        be counted twice if it died between applying and acknowledging it.
  * Test:  tests/core/t_buckets.c (against a sequential oracle),
@@ -68,9 +69,9 @@ enum { TIDE_MARK_DEAD = 1, TIDE_MARK_OVF = 2, TIDE_MARK_FLAGS = 3 };
 
 struct tide_bucket {
 	_Atomic uint32_t mark;
-	_Atomic uint32_t next;	/* in the hash chain; 0 ends it */
-	uint32_t level_next;	/* in a level list, the free list or limbo */
-	uint32_t class_string;	/* class:6, string:26 (a unit of strings.h) */
+	_Atomic uint32_t next; /* in the hash chain; 0 ends it */
+	uint32_t level_next;   /* in a level list, the free list or limbo */
+	uint32_t class_string; /* class:6, string:26 (a unit of strings.h) */
 	uint32_t hash;
 };
 _Static_assert(sizeof(struct tide_bucket) == 20, "as published: 20 bytes");
@@ -88,13 +89,14 @@ struct tide_class {
 /* One worker's mailbox: it produces, the collector consumes. */
 struct tide_mailbox {
 	_Alignas(64) _Atomic uint64_t head; /* bytes ever written */
+	_Atomic uint32_t alarm;		    /* an overflow found no room here */
 	_Alignas(64) _Atomic uint64_t tail; /* bytes ever taken */
 	_Alignas(64) unsigned char bytes[TIDE_MAILBOX_BYTES];
 };
 
 struct tide_post {
-	uint32_t size;	/* of the record, a multiple of 8 */
-	uint8_t kind;	/* enum tide_post_kind */
+	uint32_t size; /* of the record, a multiple of 8 */
+	uint8_t kind;  /* enum tide_post_kind */
 	uint8_t class;
 	uint8_t length; /* of the key */
 	uint8_t pad;
@@ -118,30 +120,30 @@ struct tide_flow_shape {
 /* The collector's books, in the map so that tools can show them. */
 struct tide_flow_head {
 	struct tide_flow_shape shape;
-	uint8_t secret[16];	/* of the hash tables */
+	uint8_t secret[16]; /* of the hash tables */
 	_Atomic uint32_t free_count;
-	_Atomic uint32_t strings;	/* interned */
-	_Atomic uint32_t string_used;	/* units handed out, freed or not */
-	_Atomic uint32_t string_free;	/* units on free lists */
+	_Atomic uint32_t strings;     /* interned */
+	_Atomic uint32_t string_used; /* units handed out, freed or not */
+	_Atomic uint32_t string_free; /* units on free lists */
 	uint32_t free_head;
 	uint32_t limbo[2];
 	_Atomic uint32_t limbo_count;
 	uint64_t limbo_target;
 	_Atomic uint64_t created, retired, evicted, refused, drained, malformed;
-	uint32_t string_free_head[16];	/* by units */
+	uint32_t string_free_head[16]; /* by units */
 };
 
 /* Attached: where everything is. */
 struct tide_flow {
 	struct tide_flow_head *head;
-	struct tide_class *class;	/* TIDE_CLASSES */
+	struct tide_class *class; /* TIDE_CLASSES */
 	_Atomic uint32_t *heads;
 	uint32_t *string_heads;
 	unsigned char *strings;
-	uint32_t *levels;		/* ring lists a class */
-	struct tide_bucket *bucket;	/* index 0 is not used */
+	uint32_t *levels;	    /* ring lists a class */
+	struct tide_bucket *bucket; /* index 0 is not used */
 	struct tide_mailbox *mailbox;
-	tide_epoch *epoch;		/* the one of the map */
+	tide_epoch *epoch; /* the one of the map */
 };
 
 /* Bytes of the three regions: read-only to workers, and written by them. */
@@ -173,7 +175,7 @@ struct tide_adder {
 struct tide_flow_key {
 	const char *text;
 	uint8_t length;
-	uint32_t hash;	/* tide_flow_hash() of the text */
+	uint32_t hash; /* tide_flow_hash() of the text */
 };
 
 /* A key and its hash; false if it is empty or too long. */
@@ -220,8 +222,8 @@ tide_bucket_hash(uint32_t string_hash, unsigned class)
 }
 
 /* The index of the key's bucket, or 0. */
-uint32_t tide_flow_find(const struct tide_flow *, unsigned class,
-    const struct tide_flow_key *);
+uint32_t tide_flow_find(
+    const struct tide_flow *, unsigned class, const struct tide_flow_key *);
 
 /*
  * W4 and W5 on one bucket: HELD, OVERFLOW, OVER, or LOST if it is dead or

@@ -16,7 +16,7 @@
 
 enum tide_counter_scope {
 	TIDE_SCOPE_GLOBAL,
-	TIDE_SCOPE_PROFILE	/* one value a profile */
+	TIDE_SCOPE_PROFILE /* one value a profile */
 };
 
 /* clang-format off */
@@ -104,7 +104,7 @@ tide_count_profile(struct tide_counters *c, unsigned profile,
 }
 
 /* The value of one row, or of all rows together with row -1. */
-uint64_t tide_counter_get(
-    const struct tide_counters *, int row, enum tide_counter);
+uint64_t
+tide_counter_get(const struct tide_counters *, int row, enum tide_counter);
 
 #endif

@@ -17,12 +17,15 @@ struct tide_err {
 	char text[TIDE_ERR_MAX];
 };
 
-/* Set the sentence; always returns -1, so that callers may return it. */
-int tide_err_set(struct tide_err *, const char *fmt, ...)
+/* Set the sentence; or set it with ": " and the text of errno appended. */
+void tide_err_say(struct tide_err *, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void tide_err_say_errno(struct tide_err *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The same, with ": " and the text of errno appended. */
-int tide_err_errno(struct tide_err *, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
+/* The same, as an expression: -1, so that callers may return it.  (Macros, so
+ * that compilers and checkers know it, too.) */
+#define tide_err_set(...) (tide_err_say(__VA_ARGS__), -1)
+#define tide_err_errno(...) (tide_err_say_errno(__VA_ARGS__), -1)
 
 #endif

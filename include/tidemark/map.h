@@ -55,10 +55,10 @@ extern const char *const tide_region_name[TIDE_REGIONS];
 struct tide_control_head {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t layout;	/* sizes of all our structs, hashed */
-	uint64_t instance;	/* random: this very map */
+	uint32_t layout;   /* sizes of all our structs, hashed */
+	uint64_t instance; /* random: this very map */
 	uint64_t made_ms;
-	char boot_id[40];	/* the kernel's, when it was made */
+	char boot_id[40]; /* the kernel's, when it was made */
 	struct tide_hash_key key;
 	struct tide_bloom_shape senders, recipients;
 	uint32_t slots;
@@ -68,14 +68,14 @@ struct tide_control_head {
 
 struct tide_control {
 	struct tide_control_head head;
-	_Alignas(64) tide_epoch epoch;	  /* starts at 1 */
-	_Atomic uint64_t current;	  /* number of the open window, 0 if */
-#define TIDE_MAP_RETIRED UINT64_MAX	  /* none is yet; no longer used */
+	_Alignas(64) tide_epoch epoch; /* starts at 1 */
+	_Atomic uint64_t current;      /* number of the open window, 0 if */
+#define TIDE_MAP_RETIRED UINT64_MAX    /* none is yet; no longer used */
 	_Alignas(64) _Atomic uint64_t pulse_ms; /* monotonic; collector */
-	_Atomic uint64_t generation;	  /* of runtime_dir/config */
-	_Atomic uint64_t bypass_until_ms; /* wall; 0: no bypass */
-	_Atomic uint64_t checkpoint_ms;	  /* wall; the last one */
-	_Atomic uint64_t archive_windows; /* for tools, no more */
+	_Atomic uint64_t generation;		/* of runtime_dir/config */
+	_Atomic uint64_t bypass_until_ms;	/* wall; 0: no bypass */
+	_Atomic uint64_t checkpoint_ms;		/* wall; the last one */
+	_Atomic uint64_t archive_windows;	/* for tools, no more */
 	_Atomic uint64_t archive_bytes;
 	_Atomic uint64_t archive_from_ms;
 	_Atomic uint64_t archive_failing; /* failures in a row */
@@ -88,11 +88,11 @@ struct tide_control {
 #define TIDE_LAPSES 64u
 
 enum tide_lapse_kind {
-	TIDE_LAPSE_DOWN = 1,	/* nobody accepted connections */
-	TIDE_LAPSE_CRASH,	/* a worker died within its connection */
-	TIDE_LAPSE_ERROR,	/* a worker could not remember (on_error) */
-	TIDE_LAPSE_FULL,	/* max_workers reached for long */
-	TIDE_LAPSE_DAMAGE	/* a stored window cannot be read */
+	TIDE_LAPSE_DOWN = 1, /* nobody accepted connections */
+	TIDE_LAPSE_CRASH,    /* a worker died within its connection */
+	TIDE_LAPSE_ERROR,    /* a worker could not remember (on_error) */
+	TIDE_LAPSE_FULL,     /* max_workers reached for long */
+	TIDE_LAPSE_DAMAGE    /* a stored window cannot be read */
 };
 
 /* A time in which mail may have passed unseen. */
@@ -113,10 +113,10 @@ struct tide_lapse {
  */
 struct tide_acceptor {
 	_Atomic uint32_t pid;
-	_Atomic uint32_t listening; /* 1 from ready to stop */
+	_Atomic uint32_t listening;  /* 1 from ready to stop */
 	_Atomic uint32_t supervisor; /* whose sockets it serves */
 	_Atomic uint32_t pad;
-	_Atomic uint64_t pulse_ms;  /* monotonic */
+	_Atomic uint64_t pulse_ms; /* monotonic */
 	_Atomic uint64_t pulse_wall_ms;
 	_Atomic uint64_t started_ms; /* wall */
 	_Alignas(64) _Atomic uint64_t lapse_head;
@@ -128,8 +128,8 @@ struct tide_acceptor {
 
 enum tide_slot_state {
 	TIDE_SLOT_FREE,
-	TIDE_SLOT_RESERVED,	/* the acceptor is about to fork for it */
-	TIDE_SLOT_SERVING	/* pid and started are valid */
+	TIDE_SLOT_RESERVED, /* the acceptor is about to fork for it */
+	TIDE_SLOT_SERVING   /* pid and started are valid */
 };
 
 enum tide_stage {
@@ -146,7 +146,7 @@ extern const char *const tide_stage_name[TIDE_STAGES];
 /* One worker; 128 bytes, so that two never share a line. */
 struct tide_slot {
 	_Alignas(128) tide_epoch epoch;
-	_Atomic uint32_t state;	     /* enum tide_slot_state */
+	_Atomic uint32_t state; /* enum tide_slot_state */
 	_Atomic uint32_t pid;
 	_Atomic uint64_t started;    /* of the process, in clock ticks */
 	_Atomic uint64_t since_ms;   /* wall; the connection's start */
@@ -155,29 +155,29 @@ struct tide_slot {
 	_Atomic uint32_t stage;	     /* enum tide_stage: of that callback */
 	_Atomic uint32_t profile;
 	_Atomic uint32_t messages;
-	_Atomic uint64_t client[2];  /* IPv6, or IPv4 mapped into it */
-	_Atomic uint32_t lapsed;     /* answered by on_error */
-	_Atomic uint32_t finished;   /* the connection ended in good order */
+	_Atomic uint64_t client[2]; /* IPv6, or IPv4 mapped into it */
+	_Atomic uint32_t lapsed;    /* answered by on_error */
+	_Atomic uint32_t finished;  /* the connection ended in good order */
 };
 _Static_assert(sizeof(struct tide_slot) == 128, "a slot is two cache lines");
 
 /* ---- regions window0 and window1 --------------------------------------- */
 
 enum tide_window_state {
-	TIDE_WINDOW_IDLE,	/* zeroed, waiting for its turn */
+	TIDE_WINDOW_IDLE, /* zeroed, waiting for its turn */
 	TIDE_WINDOW_OPEN,
-	TIDE_WINDOW_SEALING,	/* closed or closing; not yet in the archive */
-	TIDE_WINDOW_CLEARING	/* in the archive; being zeroed */
+	TIDE_WINDOW_SEALING, /* closed or closing; not yet in the archive */
+	TIDE_WINDOW_CLEARING /* in the archive; being zeroed */
 };
 
 struct tide_window {
-	_Atomic uint32_t state;	    /* enum tide_window_state */
+	_Atomic uint32_t state; /* enum tide_window_state */
 	_Atomic uint32_t overfilled;
 	_Atomic uint64_t number;
 	_Atomic uint64_t opened_ms; /* wall */
 	_Atomic uint64_t closed_ms; /* wall; set when sealing starts */
 	_Alignas(64) _Atomic uint64_t messages;
-	_Atomic uint64_t senders;   /* elements that were new */
+	_Atomic uint64_t senders; /* elements that were new */
 	_Atomic uint64_t recipients;
 };
 
@@ -191,18 +191,14 @@ struct tide_map {
 	struct tide_window *window[2];
 	void *base[TIDE_REGIONS];
 	size_t length[TIDE_REGIONS];
-	uint64_t table_id;	/* which published table this is */
+	uint64_t table_id; /* which published table this is */
 };
 
-enum tide_map_role {
-	TIDE_MAP_COLLECTOR,
-	TIDE_MAP_ACCEPTOR,
-	TIDE_MAP_TOOL
-};
+enum tide_map_role { TIDE_MAP_COLLECTOR, TIDE_MAP_ACCEPTOR, TIDE_MAP_TOOL };
 
 /* Attach through runtime_dir/map.  NULL with a sentence if that fails. */
-struct tide_map *tide_map_attach(
-    const char *runtime_dir, enum tide_map_role, struct tide_err *);
+struct tide_map *
+tide_map_attach(const char *runtime_dir, enum tide_map_role, struct tide_err *);
 void tide_map_detach(struct tide_map *);
 
 /* Is the published table still the one this map was attached through? */
@@ -217,10 +213,10 @@ bool tide_map_pulse_is_stale(const struct tide_map *, uint64_t stale_ms);
 bool tide_map_bypassed(const struct tide_map *, uint64_t wall_ms);
 
 /* The words of a window's two filters. */
-tide_bloom_word *tide_window_senders(
-    const struct tide_map *, const struct tide_window *);
-tide_bloom_word *tide_window_recipients(
-    const struct tide_map *, const struct tide_window *);
+tide_bloom_word *
+tide_window_senders(const struct tide_map *, const struct tide_window *);
+tide_bloom_word *
+tide_window_recipients(const struct tide_map *, const struct tide_window *);
 
 /* ---- publishing (the collector's side, live.c) ------------------------- */
 
@@ -243,7 +239,7 @@ struct tide_map_table {
 uint32_t tide_map_layout(void);
 
 /* Length of a region for these settings. */
-size_t tide_map_region_length(
-    enum tide_region_id, const struct tide_control_head *);
+size_t
+tide_map_region_length(enum tide_region_id, const struct tide_control_head *);
 
 #endif

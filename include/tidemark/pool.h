@@ -18,7 +18,7 @@ struct tide_overflow {
 	const char *key;
 	unsigned length;
 	uint32_t slot;	/* low half of the floor at which it overflowed */
-	uint32_t times;	/* 1, and 1 more for each K + 1 drops since */
+	uint32_t times; /* 1, and 1 more for each K + 1 drops since */
 };
 
 /*
@@ -30,7 +30,7 @@ typedef bool tide_on_overflow(void *arg, const struct tide_overflow *);
 
 struct tide_pool {
 	struct tide_flow *flow;
-	struct tide_slot *slots;	/* whose epochs to wait for */
+	struct tide_slot *slots; /* whose epochs to wait for */
 	uint32_t slot_count;
 	tide_on_overflow *on_overflow;
 	void *arg;
@@ -48,9 +48,18 @@ void tide_pool_format(struct tide_flow *, const uint8_t secret[16]);
 void tide_pool_set_class(struct tide_pool *, unsigned class, uint32_t depth,
     uint64_t leak_ms, uint64_t now_ms);
 
-/* Take over what a collector before us left. */
+/*
+ * Take over what a collector before us left: chains and marks are the truth,
+ * lists, counts and free space are made anew.  Until every worker has passed,
+ * no bucket is handed out (posts wait in their mailboxes).
+ */
 int tide_pool_rebuild(struct tide_pool *, struct tide_err *);
 void tide_pool_close(struct tide_pool *);
+
+/* Between pool.c and pool_rebuild.c. */
+void tide_pool_finish_rebuild(struct tide_pool *);
+void tide_pool_wait_for(struct tide_pool *, uint32_t bucket);
+void tide_pool_link(struct tide_pool *, unsigned class, uint32_t bucket);
 
 /* Take all posts; how many. */
 unsigned tide_pool_drain(struct tide_pool *);

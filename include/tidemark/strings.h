@@ -14,7 +14,7 @@
 
 struct tide_string {
 	uint32_t refs;
-	uint32_t next;	/* in its hash chain, or in a free list */
+	uint32_t next; /* in its hash chain, or in a free list */
 	uint32_t hash;
 	uint8_t length;
 	char text[];

@@ -14,8 +14,14 @@ MESSAGES=${MESSAGES:-4000}
 MAIL=${MAIL:-tests/demo/sample.mbox}
 dir=$(mktemp -d "${TMPDIR:-/tmp}/tidemark-bench.XXXXXX")
 pids=
-trap 'for p in $pids; do kill "$p" 2>/dev/null; done; wait 2>/dev/null
-	rm -rf "$dir"' EXIT
+finish()
+{
+	# shellcheck disable=SC2086
+	kill $pids 2>/dev/null
+	wait 2>/dev/null
+	rm -rf "$dir"
+}
+trap finish EXIT
 
 # As in earnest: a line a message, to a file.
 "$B/tidemarkd" --root "$dir/tidemark" 2>/dev/null &

@@ -14,7 +14,8 @@ here=$(pwd)
 sample=tests/demo/sample.mbox
 terminal=
 [ -t 0 ] && [ -t 1 ] && terminal=yes
-daemon= traffic=
+daemon=''
+traffic=''
 
 tidemark()
 {
@@ -88,10 +89,12 @@ finish_traffic()
 }
 
 if [ -z "$terminal" ]; then
-	for n in 1 2 3; do
-		sleep 1
-		snapshot
-	done
+	sleep 1
+	snapshot
+	sleep 1
+	snapshot
+	sleep 1
+	snapshot
 	finish_traffic
 	try_these
 	exit 0

@@ -27,7 +27,7 @@ check_fail(const char *file, int line, const char *fmt, ...)
 	(void)vsnprintf(why, sizeof why, fmt, ap);
 	va_end(ap);
 	(void)snprintf(said, sizeof said, "%s:%d: %s", file, line, why);
-	if (getpid() != owner) {	/* a forked child has no case to end */
+	if (getpid() != owner) { /* a forked child has no case to end */
 		(void)fprintf(stderr, "# in a child: %s\n", said);
 		_exit(99);
 	}

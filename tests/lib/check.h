@@ -27,41 +27,41 @@ void check_skip(const char *fmt, ...)
 /* A fresh folder below $TMPDIR or /tmp, removed when the program ends. */
 const char *check_tmpdir(void);
 
-#define CHECK(cond) \
-	do { \
-		if (!(cond)) \
+#define CHECK(cond)                                                  \
+	do {                                                         \
+		if (!(cond))                                         \
 			check_fail(__FILE__, __LINE__, "%s", #cond); \
 	} while (0)
 
-#define CHECK_MSG(cond, ...) \
-	do { \
-		if (!(cond)) \
+#define CHECK_MSG(cond, ...)                                         \
+	do {                                                         \
+		if (!(cond))                                         \
 			check_fail(__FILE__, __LINE__, __VA_ARGS__); \
 	} while (0)
 
-#define CHECK_INT(got, want) \
-	do { \
-		long long got_ = (long long)(got); \
-		long long want_ = (long long)(want); \
-		if (got_ != want_) \
+#define CHECK_INT(got, want)                                                   \
+	do {                                                                   \
+		long long got_ = (long long)(got);                             \
+		long long want_ = (long long)(want);                           \
+		if (got_ != want_)                                             \
 			check_fail(__FILE__, __LINE__, "%s is %lld, not %lld", \
-			    #got, got_, want_); \
+			    #got, got_, want_);                                \
 	} while (0)
 
-#define CHECK_STR(got, want) \
-	do { \
-		const char *got_ = (got), *want_ = (want); \
-		if (!check_same(got_, want_)) \
-			check_fail(__FILE__, __LINE__, \
-			    "%s is\n#   «%s», not\n#   «%s»", #got, \
+#define CHECK_STR(got, want)                                                   \
+	do {                                                                   \
+		const char *got_ = (got), *want_ = (want);                     \
+		if (!check_same(got_, want_))                                  \
+			check_fail(__FILE__, __LINE__,                         \
+			    "%s is\n#   «%s», not\n#   «%s»", #got,            \
 			    got_ ? got_ : "(null)", want_ ? want_ : "(null)"); \
 	} while (0)
 
 bool check_same(const char *, const char *);
 
-#define CHECK_CASES(...) \
-	int main(void) \
-	{ \
+#define CHECK_CASES(...)                                                   \
+	int main(void)                                                     \
+	{                                                                  \
 		static const struct check_case cases_[] = { __VA_ARGS__ }; \
 		return check_main(cases_, sizeof cases_ / sizeof *cases_); \
 	}

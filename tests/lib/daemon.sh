@@ -67,7 +67,11 @@ daemon_stop()
 daemon_end()
 {
 	daemon_stop >/dev/null 2>&1
-	[ -n "${KEEP:-}" ] && echo "# kept: $D" || rm -rf "$D"
+	if [ -n "${KEEP:-}" ]; then
+		echo "# kept: $D"
+	else
+		rm -rf "$D"
+	fi
 }
 
 # field NAME - of `status --json'; of a list, how many.

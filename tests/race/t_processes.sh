@@ -21,7 +21,6 @@ under_load()
 feed_ends()
 {
 	wait "$feed_pid"
-	feed_status=$?
 	cat "$D/feed.out"
 }
 

@@ -85,7 +85,7 @@ someone=$(head -n 1 "$D/acked" | cut -d' ' -f2)
 check "what passed is found" exits 0 tidemark query --from "$someone"
 check "its domain, too" exits 0 tidemark query --from "@${someone#*@}"
 check "case does not matter" \
-    exits 0 tidemark query --from "$(echo "$someone" | tr a-z A-Z)"
+    exits 0 tidemark query --from "$(echo "$someone" | tr '[:lower:]' '[:upper:]')"
 check "what did not is certainly absent" \
     exits 1 tidemark query --from nobody@nowhere.example
 check "a time before our memory is not covered" \

@@ -1,0 +1,186 @@
+/*
+ * pool rebuild - after a collector was killed, anywhere.
+ *
+ * What workers can see - hash chains and marks - is the only truth.  First
+ * half, at once: walk the chains, finish half-done unlinks, count the
+ * references of strings, link the level lists anew.  Second half, when every
+ * worker has passed (they may still be reading what was being freed):
+ * everything that no chain holds is free.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tidemark/pool.h"
+#include "tidemark/strings.h"
+
+static void
+forget_books(struct tide_pool *p)
+{
+	struct tide_flow *f = p->flow;
+	struct tide_flow_head *h = f->head;
+	unsigned class;
+
+	memset(f->string_heads, 0, (size_t)h->shape.heads * 4);
+	memset(f->levels, 0, (size_t)TIDE_CLASSES * h->shape.ring * 4);
+	memset(h->string_free_head, 0, sizeof h->string_free_head);
+	h->free_head = h->limbo[0] = h->limbo[1] = 0;
+	atomic_store(&h->free_count, 0);
+	atomic_store(&h->limbo_count, 0);
+	atomic_store(&h->strings, 0);
+	atomic_store(&h->string_free, 0);
+	for (class = 0; class < TIDE_CLASSES; class ++) {
+		atomic_store(&f->class[class].live, 0);
+		f->class[class].due = 0;
+	}
+	p->pendings = 0;
+}
+
+/* Does the bucket's string lie wholly within what was handed out? */
+static bool
+is_string(const struct tide_flow *f, uint32_t unit)
+{
+	uint32_t used = atomic_load(&f->head->string_used);
+	uint32_t length;
+
+	if (used > f->head->shape.string_units || unit == 0 || unit >= used)
+		return false;
+	length = tide_string_at(f, unit)->length;
+	return length > 0 && length <= TIDE_BUCKET_KEY_MAX &&
+	    unit + tide_string_units(length) <= used;
+}
+
+static void
+refer(struct tide_pool *p, uint32_t unit)
+{
+	struct tide_string *s = tide_string_at(p->flow, unit);
+	uint32_t *chain =
+	    &p->flow->string_heads[s->hash & (p->flow->head->shape.heads - 1)];
+
+	if (!p->used[unit]) {
+		p->used[unit] = 1;
+		s->refs = 0;
+		s->next = *chain;
+		*chain = unit;
+		atomic_fetch_add(&p->flow->head->strings, 1);
+	}
+	s->refs++;
+}
+
+static void
+keep(struct tide_pool *p, uint32_t i)
+{
+	struct tide_bucket *b = &p->flow->bucket[i];
+	unsigned class = tide_bucket_class(b);
+
+	p->seen[i] = 1;
+	refer(p, tide_bucket_string(b));
+	atomic_fetch_add(&p->flow->class[class].live, 1);
+	tide_pool_link(p, class, i);
+	if ((atomic_load(&b->mark) & TIDE_MARK_OVF) != 0)
+		tide_pool_wait_for(p, i);
+}
+
+/* Nodes were in workers' reach: believe no index unseen. */
+static bool
+is_sound(const struct tide_pool *p, uint32_t i, uint32_t chain)
+{
+	const struct tide_bucket *b = &p->flow->bucket[i];
+
+	return !p->seen[i] &&
+	    (b->hash & (p->flow->head->shape.heads - 1)) == chain &&
+	    is_string(p->flow, tide_bucket_string(b));
+}
+
+static void
+walk_chain(struct tide_pool *p, uint32_t chain)
+{
+	_Atomic uint32_t *from = &p->flow->heads[chain];
+	uint32_t i, most = p->flow->head->shape.buckets;
+
+	while ((i = atomic_load(from)) != 0) {
+		if (i > most || !is_sound(p, i, chain)) {
+			atomic_store(from, 0); /* cut off what is damaged */
+			return;
+		}
+		if ((atomic_load(&p->flow->bucket[i].mark) & TIDE_MARK_DEAD) !=
+		    0) { /* killed between DEAD and unlink */
+			atomic_store(
+			    from, atomic_load(&p->flow->bucket[i].next));
+			continue;
+		}
+		keep(p, i);
+		from = &p->flow->bucket[i].next;
+	}
+}
+
+int
+tide_pool_rebuild(struct tide_pool *p, struct tide_err *err)
+{
+	const struct tide_flow_shape *s = &p->flow->head->shape;
+	uint32_t chain;
+
+	p->seen = calloc((size_t)s->buckets + 1, 1);
+	p->used = calloc((size_t)s->string_units + 1, 1);
+	if (p->seen == NULL || p->used == NULL) {
+		tide_pool_close(p);
+		return tide_err_errno(err, "rebuilding the buckets");
+	}
+	forget_books(p);
+	for (chain = 0; chain < s->heads; chain++)
+		walk_chain(p, chain);
+	p->rebuild_target = atomic_fetch_add(p->flow->epoch, 1);
+	tide_pool_reclaim(p);
+	return 0;
+}
+
+static void
+free_unseen(struct tide_pool *p)
+{
+	struct tide_flow_head *h = p->flow->head;
+	uint32_t i;
+
+	for (i = h->shape.buckets; i >= 1; i--) {
+		if (p->seen[i])
+			continue;
+		atomic_store(&p->flow->bucket[i].mark, TIDE_MARK_DEAD);
+		p->flow->bucket[i].level_next = h->free_head;
+		h->free_head = i;
+		atomic_fetch_add(&h->free_count, 1);
+	}
+}
+
+/* The gaps between strings that are still referred to. */
+static void
+free_gaps(struct tide_pool *p)
+{
+	uint32_t end = atomic_load(&p->flow->head->string_used);
+	uint32_t unit = 1, gap;
+
+	while (unit < end) {
+		if (p->used[unit]) {
+			unit += tide_string_units(
+			    tide_string_at(p->flow, unit)->length);
+			continue;
+		}
+		for (gap = unit; gap < end && !p->used[gap]; gap++)
+			;
+		tide_string_free_run(p->flow, unit, gap - unit);
+		unit = gap;
+	}
+}
+
+void
+tide_pool_finish_rebuild(struct tide_pool *p)
+{
+	free_unseen(p);
+	free_gaps(p);
+	tide_pool_close(p);
+}
+
+void
+tide_pool_close(struct tide_pool *p)
+{
+	free(p->seen);
+	free(p->used);
+	p->seen = p->used = NULL;
+}

@@ -1,0 +1,129 @@
+/*
+ * strings - interned keys.
+ */
+#include <string.h>
+
+#include "tidemark/strings.h"
+
+#define UNITS_MOST 15u /* the largest that a free list is kept for */
+
+_Static_assert(
+    (offsetof(struct tide_string, text) + TIDE_BUCKET_KEY_MAX + 15) / 16 <=
+	UNITS_MOST,
+    "the longest key has a free list");
+
+static void
+count(_Atomic uint32_t *p, uint32_t by)
+{
+	atomic_fetch_add_explicit(p, by, memory_order_relaxed);
+}
+
+static uint32_t *
+chain_of(struct tide_flow *f, uint32_t hash)
+{
+	return &f->string_heads[hash & (f->head->shape.heads - 1)];
+}
+
+static uint32_t
+look_up(struct tide_flow *f, const struct tide_flow_key *key)
+{
+	uint32_t unit = *chain_of(f, key->hash);
+
+	while (unit != 0) {
+		const struct tide_string *s = tide_string_at(f, unit);
+
+		if (s->hash == key->hash && s->length == key->length &&
+		    memcmp(s->text, key->text, key->length) == 0)
+			return unit;
+		unit = s->next;
+	}
+	return 0;
+}
+
+void
+tide_string_free_run(struct tide_flow *f, uint32_t unit, uint32_t units)
+{
+	uint32_t n;
+
+	count(&f->head->string_free, units);
+	while (units > 0) {
+		n = units < UNITS_MOST ? units : UNITS_MOST;
+		tide_string_at(f, unit)->next = f->head->string_free_head[n];
+		f->head->string_free_head[n] = unit;
+		unit += n;
+		units -= n;
+	}
+}
+
+/* Free units of the right number, or of a larger one, the rest put back. */
+static uint32_t
+take_free(struct tide_flow *f, uint32_t units)
+{
+	uint32_t n, unit;
+
+	for (n = units; n <= UNITS_MOST; n++) {
+		unit = f->head->string_free_head[n];
+		if (unit == 0)
+			continue;
+		f->head->string_free_head[n] = tide_string_at(f, unit)->next;
+		count(&f->head->string_free, 0u - n);
+		if (n > units)
+			tide_string_free_run(f, unit + units, n - units);
+		return unit;
+	}
+	return 0;
+}
+
+static uint32_t
+take_new(struct tide_flow *f, uint32_t units)
+{
+	uint32_t used = atomic_load(&f->head->string_used);
+
+	if (used + units > f->head->shape.string_units)
+		return 0;
+	count(&f->head->string_used, units);
+	return used;
+}
+
+uint32_t
+tide_string_take(struct tide_flow *f, const struct tide_flow_key *key)
+{
+	uint32_t units = tide_string_units(key->length);
+	uint32_t unit = look_up(f, key);
+	struct tide_string *s;
+
+	if (unit != 0) {
+		tide_string_at(f, unit)->refs++;
+		return unit;
+	}
+	unit = take_free(f, units);
+	if (unit == 0)
+		unit = take_new(f, units);
+	if (unit == 0)
+		return 0;
+	s = tide_string_at(f, unit);
+	s->refs = 1;
+	s->hash = key->hash;
+	s->length = key->length;
+	memcpy(s->text, key->text, key->length);
+	s->next = *chain_of(f, key->hash);
+	*chain_of(f, key->hash) = unit;
+	count(&f->head->strings, 1);
+	return unit;
+}
+
+void
+tide_string_drop(struct tide_flow *f, uint32_t unit)
+{
+	struct tide_string *s = tide_string_at(f, unit);
+	uint32_t *p = chain_of(f, s->hash);
+
+	if (--s->refs > 0)
+		return;
+	while (*p != unit && *p != 0)
+		p = &tide_string_at(f, *p)->next;
+	if (*p == unit)
+		*p = s->next;
+	count(&f->head->strings, 0u - 1u);
+	tide_string_free_run(f, unit, tide_string_units(s->length));
+}
