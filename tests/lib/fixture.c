@@ -104,8 +104,10 @@ fixture_flip(const char *path, size_t byte, unsigned bit)
 
 /* ---- sanitizers: a child's signal is to be seen, not reported ----------- */
 
-const char *__asan_default_options(void);
-const char *__tsan_default_options(void);
+#define SEEN_BY_SANITIZERS __attribute__((visibility("default")))
+
+SEEN_BY_SANITIZERS const char *__asan_default_options(void);
+SEEN_BY_SANITIZERS const char *__tsan_default_options(void);
 
 #define LET_SIGNALS_BE \
 	"handle_segv=0:handle_sigbus=0:handle_abort=0:handle_sigill=0"
