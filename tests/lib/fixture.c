@@ -27,6 +27,8 @@ fixture_config(struct tide_config *c)
 	CHECK(mkdir(c->runtime_dir, 0755) == 0);
 	CHECK(mkdir(c->state_dir, 0755) == 0);
 	c->max_workers = 4;
+	c->max_buckets = 64;
+	c->max_bans = 64;
 	c->window_senders = 100;
 	c->window_recipients = 100;
 	c->window_error = 0.01;
