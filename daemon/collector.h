@@ -28,6 +28,7 @@ enum errand { ERRAND_SEAL, ERRAND_CHECKPOINT, ERRANDS };
 #define BAN_WORKS 64u
 struct ban_work {
 	bool used, durable;
+	unsigned class;
 	struct tide_ban ban;	 /* as met */
 	struct tide_ban settled; /* as stored */
 };
@@ -59,7 +60,6 @@ int collector_reload(struct collector *, char **text);
 /* keeper.c: buckets and overflows. */
 int keeper_open(struct collector *, struct tide_err *);
 void keeper_round(struct collector *);
-unsigned class_of(unsigned profile, unsigned group);
 
 /* banning.c */
 void publish_ban(struct collector *, const struct tide_ban *);
