@@ -16,6 +16,7 @@
 #include "daemon.h"
 #include "tidemark/archive.h"
 #include "tidemark/bans.h"
+#include "tidemark/checkpoint.h"
 #include "tidemark/config.h"
 #include "tidemark/map.h"
 #include "tidemark/pool.h"
@@ -37,9 +38,10 @@ struct collector {
 	const struct options *options;
 	struct tide_map *map;
 	struct tide_archive archive;
-	struct tide_sealer sealer; /* the archivist's alone */
-	struct tide_pool pool;	   /* the first thread's alone */
-	pthread_mutex_t ban_lock;  /* over writing to the map's bans */
+	struct tide_sealer sealer;   /* the archivist's alone */
+	struct tide_pool pool;	     /* the first thread's alone */
+	struct tide_carried carried; /* from another map, at start */
+	pthread_mutex_t ban_lock;    /* over writing to the map's bans */
 
 	pthread_mutex_t lock; /* over what follows */
 	pthread_cond_t changed;

@@ -15,12 +15,14 @@
  *        the same overflow again and changes nothing.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "collector.h"
 #include "tidemark/classes.h"
 #include "tidemark/clock.h"
+#include "tidemark/flow_state.h"
 #include "tidemark/log.h"
 
 /* ---- overflows --------------------------------------------------------- */
@@ -164,12 +166,29 @@ open_pool(struct collector *c, struct tide_err *err)
 	return 0;
 }
 
+/* Buckets of a map that is gone, as full as they would be by now. */
+static void
+load_carried(struct collector *c)
+{
+	uint64_t now = tide_clock_wall_ms();
+	uint64_t then = c->carried.taken_ms;
+
+	if (c->carried.bytes == NULL)
+		return;
+	tide_log(TIDE_LOG_INFO, "%u buckets carried over",
+	    tide_flow_load(&c->pool, c->carried.bytes, c->carried.size,
+		now > then ? now - then : 0));
+	free(c->carried.bytes);
+	c->carried.bytes = NULL;
+}
+
 int
 keeper_open(struct collector *c, struct tide_err *err)
 {
 	if (open_pool(c, err) < 0)
 		return -1;
 	set_classes(c);
+	load_carried(c);
 	tide_bans_clear(c->map->bans, c->map->control->head.bans);
 	return tide_archive_walk_bans(
 	    &c->archive, tide_clock_wall_ms(), load_ban, c, err);
