@@ -34,7 +34,9 @@ WARN     = -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes \
 CPPFLAGS = -D_GNU_SOURCE -Iinclude -DTIDE_VERSION='"$(VERSION)"'
 CFLAGS   = -std=c11 $(OPT) $(HARDEN) $(WARN) -fvisibility=hidden -pthread
 LDFLAGS  = -pie -Wl,-z,relro,-z,now -Wl,--as-needed -pthread
-MALLOC   = -Wl,--no-as-needed -ljemalloc -Wl,--as-needed
+# Static: the shared one brings two more libraries, and every fork pays for
+# each mapping.
+MALLOC   = -l:libjemalloc_pic.a
 
 ifneq ($(SAN),)
 OPT      = -O1 -g -fno-omit-frame-pointer

@@ -158,7 +158,7 @@ struct tide_slot {
 	_Alignas(128) tide_epoch epoch;
 	_Atomic uint32_t state; /* enum tide_slot_state */
 	_Atomic uint32_t pid;
-	_Atomic uint64_t started;    /* of the process, in clock ticks */
+	_Atomic uint64_t started;    /* when it registered, in clock ticks */
 	_Atomic uint64_t since_ms;   /* wall; the connection's start */
 	_Atomic uint64_t touched_ms; /* monotonic; the last callback's start */
 	_Atomic uint32_t busy;	     /* inside a callback */
