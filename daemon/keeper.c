@@ -208,4 +208,5 @@ keeper_round(struct collector *c)
 	(void)tide_pool_drain(&c->pool);
 	tide_pool_leak(&c->pool, tide_clock_mono_ms());
 	tide_pool_resolve(&c->pool);
+	chores_round(c);
 }
