@@ -72,10 +72,9 @@ reset(struct collector *c, struct chore *chore)
 	unsigned class;
 	uint32_t i;
 
-	if (!tide_flow_key(
-		f, chore->key[0].text, chore->key[0].length, &key))
+	if (!tide_flow_key(f, chore->key[0].text, chore->key[0].length, &key))
 		return true;
-	for (class = 0; class < TIDE_CLASSES; class++) {
+	for (class = 0; class < TIDE_CLASSES; class ++) {
 		if ((chore->classes >> class & 1) == 0)
 			continue;
 		i = tide_flow_find(f, class, &key);

@@ -163,9 +163,8 @@ read_classes(struct collector *c, const struct tide_line *line,
 			strcasecmp(group, tide_group_name[i % TIDE_GROUPS]) ==
 			    0))
 			*classes |= 1ull << i;
-	return *classes != 0
-	    ? 0
-	    : tide_err_set(err, "there is no group %s", group);
+	return *classes != 0 ? 0
+			     : tide_err_set(err, "there is no group %s", group);
 }
 
 void
@@ -257,8 +256,9 @@ plan_report(struct collector *c, const struct tide_line *line,
 	want(chore, p, (unsigned)profile, TIDE_CBIP, &key);
 	return chore->keys > 0
 	    ? 0
-	    : tide_err_set(err, "cbsender_mode and cbip_mode of profile %s "
-				"are off",
+	    : tide_err_set(err,
+		  "cbsender_mode and cbip_mode of profile %s "
+		  "are off",
 		  p->name);
 }
 
