@@ -38,7 +38,7 @@ struct ban_work {
  * Work on the pool that a control thread wants done: chore.c.  It lies on the
  * asker's stack; once taken up it is finished, and the asker waits for that.
  */
-#define CHORE_KEYS 2u
+#define CHORE_KEYS (1 + TIDE_KEY_TIERS)
 struct chore {
 	enum { CHORE_RESET, CHORE_ADD, CHORE_AUDIT } kind;
 	enum { CHORE_WAITS, CHORE_TAKEN, CHORE_DONE } state;

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "tidemark/classes.h"
 #include "tidemark/log.h"
 #include "verbs.h"
 
 #define BAN_LONGEST_MS (100ull * 365 * 86400000)
-#define IPV6_CLIENT 64 /* as the milter counts a client */
 
 /* ---- keys and names ---------------------------------------------------- */
 
@@ -147,6 +147,7 @@ read_classes(struct collector *c, const struct tide_line *line,
     uint64_t *classes, struct tide_err *err)
 {
 	const char *group = tide_line_get(line, "group");
+	struct tide_class_id id;
 	struct tide_config config;
 	int profile;
 	unsigned i;
@@ -157,14 +158,15 @@ read_classes(struct collector *c, const struct tide_line *line,
 		return -1;
 	*classes = 0;
 	for (i = 0; i < TIDE_CLASSES; i++)
-		if ((profile == TIDE_PROFILES_MAX ||
-			i / TIDE_GROUPS == (unsigned)profile) &&
+		if (tide_class_describe(config.profiles, i, &id) &&
+		    (profile == TIDE_PROFILES_MAX ||
+			id.profile == (unsigned)profile) &&
 		    (group == NULL ||
-			strcasecmp(group, tide_group_name[i % TIDE_GROUPS]) ==
-			    0))
+			strcasecmp(group, tide_group_name[id.group]) == 0))
 			*classes |= 1ull << i;
 	return *classes != 0 ? 0
-			     : tide_err_set(err, "there is no group %s", group);
+			     : tide_err_set(err, "there is no group %s",
+				   group != NULL ? group : "");
 }
 
 void
@@ -215,13 +217,31 @@ do_audit(struct collector *c, int fd, const struct tide_line *line)
 /* ---- reports ----------------------------------------------------------- */
 
 static void
-want(struct chore *chore, const struct tide_profile *p, unsigned profile,
-    enum tide_group group, const struct tide_key *key)
+want(struct chore *chore, const struct tide_config *config,
+    struct tide_class_id id, const struct tide_key *key)
 {
-	if (p->group[group].mode == TIDE_MODE_OFF)
+	int class = tide_class_number(config->profiles, id);
+
+	if (class < 0 ||
+	    config->profile[id.profile].group[id.group].mode == TIDE_MODE_OFF)
 		return;
 	chore->key[chore->keys] = *key;
-	chore->class[chore->keys++] = class_of(profile, group);
+	chore->class[chore->keys++] = (unsigned)class;
+}
+
+/* An IPv6 client pays at every tier. */
+static void
+want_client(struct chore *chore, const struct tide_config *config,
+    unsigned profile, const struct tide_ip *ip)
+{
+	struct tide_class_id id = { .profile = profile, .group = TIDE_CBIP };
+	unsigned tiers = tide_ip_is_v4(ip) ? 1 : TIDE_KEY_TIERS;
+	struct tide_key key;
+
+	for (; id.tier < tiers; id.tier++) {
+		tide_key_client(ip, tide_key_tiers[id.tier], &key);
+		want(chore, config, id, &key);
+	}
 }
 
 /* The same keys as the milter would have charged. */
@@ -235,6 +255,7 @@ plan_report(struct collector *c, const struct tide_line *line,
 	struct tide_keys keys = keys_of(c, &rules);
 	struct tide_key_facts facts = { .sender =
 					    tide_line_get(line, "sender") };
+	struct tide_class_id id = { .group = TIDE_CBSENDER };
 	const struct tide_profile *p;
 	struct tide_key key;
 	struct tide_ip ip;
@@ -247,13 +268,13 @@ plan_report(struct collector *c, const struct tide_line *line,
 	if (ip_text == NULL || !tide_ip_parse(ip_text, &ip))
 		return tide_err_set(err, "«%.60s» is no client's address",
 		    ip_text != NULL ? ip_text : "");
+	id.profile = (unsigned)profile;
 	p = &config->profile[profile];
 	rules.sender_key = p->sender_key;
 	facts.client = &ip;
 	if (facts.sender != NULL && tide_key_sender(&keys, &facts, &key))
-		want(chore, p, (unsigned)profile, TIDE_CBSENDER, &key);
-	tide_key_client(&ip, IPV6_CLIENT, &key);
-	want(chore, p, (unsigned)profile, TIDE_CBIP, &key);
+		want(chore, config, id, &key);
+	want_client(chore, config, id.profile, &ip);
 	return chore->keys > 0
 	    ? 0
 	    : tide_err_set(err,
@@ -266,14 +287,15 @@ static int
 send_charge(int fd, const struct tide_config *config, const struct chore *chore,
     unsigned i)
 {
-	unsigned profile = chore->class[i] / TIDE_GROUPS;
 	struct tide_line_out out;
+	struct tide_class_id id;
 
+	if (!tide_class_describe(config->profiles, chore->class[i], &id))
+		return 0;
 	tide_line_start(&out, "charged");
 	tide_line_add(&out, "key", chore->key[i].text);
-	tide_line_add(&out, "profile", config->profile[profile].name);
-	tide_line_add(
-	    &out, "group", tide_group_name[chore->class[i] % TIDE_GROUPS]);
+	tide_line_add(&out, "profile", config->profile[id.profile].name);
+	tide_line_add(&out, "group", tide_group_name[id.group]);
 	return tide_line_send(&out, fd);
 }
 
@@ -281,6 +303,7 @@ void
 do_report(struct collector *c, int fd, const struct tide_line *line)
 {
 	struct chore chore = { .kind = CHORE_ADD };
+	struct tide_class_id id;
 	struct tide_config config;
 	struct tide_err err;
 	unsigned i;
@@ -296,8 +319,9 @@ do_report(struct collector *c, int fd, const struct tide_line *line)
 		say_err(fd, "there is no room for another bucket");
 		return;
 	}
-	tide_count_profile(c->map->counters, chore.class[0] / TIDE_GROUPS,
-	    TIDE_COUNT_DROPS, chore.count);
+	if (tide_class_describe(config.profiles, chore.class[0], &id))
+		tide_count_profile(c->map->counters, id.profile,
+		    TIDE_COUNT_DROPS, chore.count);
 	for (i = 0; rc == 0 && i < chore.keys; i++)
 		rc = send_charge(fd, &config, &chore, i);
 	if (rc == 0)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "output.h"
+#include "tidemark/classes.h"
 #include "tidemark/clock.h"
 #include "tidemark/strings.h"
 #include "tool.h"
@@ -101,7 +102,8 @@ view_bucket(const struct view *v, uint32_t i, struct view_bucket *out)
 	const struct tide_bucket *b = &v->map->flow.bucket[i];
 	uint32_t mark = atomic_load(&b->mark);
 	uint32_t class_string = once(&b->class_string);
-	unsigned length, profile;
+	struct tide_class_id id;
+	unsigned length;
 
 	if ((mark & TIDE_MARK_DEAD) != 0)
 		return false;
@@ -114,11 +116,12 @@ view_bucket(const struct view *v, uint32_t i, struct view_bucket *out)
 	if ((mark & TIDE_MARK_DEAD) != 0)
 		return false;
 	make_printable(out->key);
-	profile = out->class / TIDE_GROUPS;
-	out->profile = profile < v->config.profiles
-	    ? v->config.profile[profile].name
-	    : "?";
-	out->group = tide_group_name[out->class % TIDE_GROUPS];
+	if (tide_class_describe(v->config.profiles, out->class, &id)) {
+		out->profile = v->config.profile[id.profile].name;
+		out->group = tide_group_name[id.group];
+	} else {
+		out->profile = out->group = "?";
+	}
 	fill_level(&v->map->flow.class[out->class], mark, out);
 	return out->level > 0;
 }
