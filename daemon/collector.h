@@ -29,6 +29,7 @@ enum errand { ERRAND_SEAL, ERRAND_CHECKPOINT, ERRANDS };
 #define BAN_WORKS 64u
 struct ban_work {
 	bool used, durable;
+	bool lifted; /* by hand, before anybody was told of it */
 	unsigned class;
 	struct tide_ban ban;	 /* as met */
 	struct tide_ban settled; /* as stored */

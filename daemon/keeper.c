@@ -94,7 +94,8 @@ enforce(
 	}
 	if (!w->durable)
 		return false;
-	announce(c, &w->settled); /* B3 */
+	if (!w->lifted)
+		announce(c, &w->settled); /* B3 */
 	w->used = false;
 	return true; /* B4 */
 }
