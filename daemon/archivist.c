@@ -143,6 +143,13 @@ checkpoint(struct archivist *a, struct tide_err *err)
 	return 0;
 }
 
+static void
+leave_ban(void *arg, const struct tide_ban *ban)
+{
+	(void)arg;
+	(void)ban;
+}
+
 static int
 expire(struct archivist *a, struct tide_err *err)
 {
@@ -158,7 +165,9 @@ expire(struct archivist *a, struct tide_err *err)
 		return -1;
 	tide_count(a->c->map->counters, TIDE_COUNT_WINDOWS_EXPIRED, dropped);
 	publish_summary(a);
-	return 0;
+	/* the map's table needs none: who looks there looks at the time */
+	return tide_archive_walk_bans(
+	    &a->c->archive, now, leave_ban, NULL, err);
 }
 
 /* ---- errands ----------------------------------------------------------- */

@@ -83,6 +83,24 @@ prepare(struct collector *c, const struct tide_config *config,
 	return 0;
 }
 
+/* Those that were lifted while they were stored. */
+static int
+forget_lifted(struct collector *c, const struct tide_ban *ban,
+    const bool *lifted, unsigned n, struct tide_err *err)
+{
+	unsigned i;
+
+	for (i = 0; i < n; i++) {
+		struct tide_key key = { .length = ban[i].length };
+
+		memcpy(key.text, ban[i].key, ban[i].length);
+		if (lifted[i] &&
+		    tide_archive_del_ban(&c->archive, &key, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* B2: everything that is queued, in one transaction. */
 int
 commit_bans(
@@ -90,6 +108,7 @@ commit_bans(
 {
 	struct tide_ban ban[BAN_WORKS];
 	unsigned from[BAN_WORKS], i, n = 0;
+	bool lifted[BAN_WORKS];
 	int rc = 0;
 
 	(void)pthread_mutex_lock(&c->lock);
@@ -112,9 +131,10 @@ commit_bans(
 		ban[i].slot = c->work[from[i]].ban.slot;
 		c->work[from[i]].settled = ban[i];
 		c->work[from[i]].durable = true;
+		lifted[i] = c->work[from[i]].lifted;
 	}
 	(void)pthread_mutex_unlock(&c->lock);
-	return (int)n;
+	return forget_lifted(c, ban, lifted, n, err) < 0 ? -1 : (int)n;
 }
 
 /* ---- by hand ----------------------------------------------------------- */
@@ -141,14 +161,36 @@ ban_by_hand(struct collector *c, const struct tide_key *key, uint64_t for_ms,
 	return 0;
 }
 
+/* What is on its way to a ban on the key will be none; is there any? */
+static bool
+lift_work(struct collector *c, const struct tide_key *key)
+{
+	bool any = false;
+	unsigned i;
+
+	(void)pthread_mutex_lock(&c->lock);
+	for (i = 0; i < BAN_WORKS; i++) {
+		struct ban_work *w = &c->work[i];
+
+		if (w->used && w->ban.length == key->length &&
+		    memcmp(w->ban.key, key->text, key->length) == 0)
+			any = w->lifted = true;
+	}
+	(void)pthread_mutex_unlock(&c->lock);
+	return any;
+}
+
 /* 1 lifted, 0 there was none, -1. */
 int
 unban(struct collector *c, const struct tide_key *key, struct tide_err *err)
 {
+	bool coming = lift_work(c, key); /* first: it may get durable now */
 	int gone = tide_archive_del_ban(&c->archive, key, err);
 
 	if (gone < 0)
 		return -1;
+	if (coming)
+		gone = 1;
 	(void)pthread_mutex_lock(&c->ban_lock);
 	if (tide_bans_withdraw(c->map->bans, c->map->flow.head->secret, key))
 		gone = 1;

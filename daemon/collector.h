@@ -29,9 +29,27 @@ enum errand { ERRAND_SEAL, ERRAND_CHECKPOINT, ERRANDS };
 #define BAN_WORKS 64u
 struct ban_work {
 	bool used, durable;
+	bool lifted; /* by hand, before anybody was told of it */
 	unsigned class;
 	struct tide_ban ban;	 /* as met */
 	struct tide_ban settled; /* as stored */
+};
+
+/*
+ * Work on the pool that a control thread wants done: chore.c.  It lies on the
+ * asker's stack; once taken up it is finished, and the asker waits for that.
+ */
+#define CHORE_KEYS (1 + TIDE_KEY_TIERS)
+struct chore {
+	enum { CHORE_RESET, CHORE_ADD, CHORE_AUDIT } kind;
+	enum { CHORE_WAITS, CHORE_TAKEN, CHORE_DONE } state;
+	struct tide_key key[CHORE_KEYS]; /* RESET: one; ADD: as classes */
+	unsigned class[CHORE_KEYS];
+	unsigned keys;
+	uint64_t classes;    /* RESET: a bit for each that is meant */
+	unsigned count;	     /* the answer: buckets, or faults */
+	struct tide_err err; /* the first fault */
+	struct chore *next;
 };
 
 struct collector {
@@ -52,6 +70,7 @@ struct collector {
 	struct ban_work work[BAN_WORKS];
 	bool bans_queued;
 	bool classes_stale; /* a reload changed them */
+	struct chore *chores;
 	bool stop;
 };
 
@@ -71,6 +90,11 @@ commit_bans(struct collector *, const struct tide_config *, struct tide_err *);
 int ban_by_hand(struct collector *, const struct tide_key *, uint64_t for_ms,
     const char *reason, struct tide_ban *, struct tide_err *);
 int unban(struct collector *, const struct tide_key *, struct tide_err *);
+
+/* chore.c: have the first thread do it; -1 if it is not done yet. */
+int chore_ask(struct collector *, struct chore *, struct tide_err *);
+/* The first thread's side. */
+void chores_round(struct collector *);
 
 /* archivist.c */
 void *archivist_run(void *collector);

@@ -94,7 +94,8 @@ enforce(
 	}
 	if (!w->durable)
 		return false;
-	announce(c, &w->settled); /* B3 */
+	if (!w->lifted)
+		announce(c, &w->settled); /* B3 */
 	w->used = false;
 	return true; /* B4 */
 }
@@ -207,4 +208,5 @@ keeper_round(struct collector *c)
 	(void)tide_pool_drain(&c->pool);
 	tide_pool_leak(&c->pool, tide_clock_mono_ms());
 	tide_pool_resolve(&c->pool);
+	chores_round(c);
 }

@@ -9,8 +9,9 @@
 #include "tidemark/line.h"
 #include "tidemark/log.h"
 #include "tidemark/query.h"
+#include "verbs.h"
 
-static void
+void
 say_ok(int fd)
 {
 	struct tide_line_out out;
@@ -19,7 +20,7 @@ say_ok(int fd)
 	(void)tide_line_send(&out, fd);
 }
 
-static void
+void
 say_err(int fd, const char *text)
 {
 	struct tide_line_out out;
@@ -195,6 +196,11 @@ static const struct verb {
 	{ "bypass", true, do_bypass },
 	{ "seal", true, do_seal },
 	{ "checkpoint", true, do_checkpoint },
+	{ "ban", true, do_ban },
+	{ "unban", true, do_unban },
+	{ "bucket-reset", true, do_bucket_reset },
+	{ "report", true, do_report },
+	{ "audit", true, do_audit },
 };
 
 void

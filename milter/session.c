@@ -265,11 +265,13 @@ judge_recipient(const char *address)
 {
 	struct facts f = facts_now();
 	struct tide_ban ban;
+	uint64_t now;
 
 	if (!charge_always_open(address) &&
 	    charge_banned(&session.charge, &ban)) {
 		f.banned = true;
-		f.banned_for_ms = ban.until_ms - tide_clock_wall_ms();
+		now = tide_clock_wall_ms(); /* it may just have ended */
+		f.banned_for_ms = ban.until_ms > now ? ban.until_ms - now : 0;
 		(void)charge_group(&session.charge, TIDE_SBSENDER, 1);
 		count(TIDE_COUNT_RECIPIENTS_BANNED, 1);
 	} else if (charge_protected(&session.charge, address)) {

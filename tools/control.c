@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ask.h"
 #include "json.h"
+#include "order.h"
 #include "output.h"
 #include "tidemark/clock.h"
 #include "tidemark/units.h"
@@ -16,33 +16,7 @@ static const struct option no_options[] = { { NULL, 0, NULL, 0 } };
 
 #define BYPASS_DEFAULT_MS 3600000u
 
-/* ---- one request, at most one line of answer --------------------------- */
-
-struct order {
-	struct ask ask;
-	struct tide_line said; /* the line that came before "ok" */
-};
-
-/* TOOL_OK and the line in o->said (an empty one if none came). */
-static int
-give(const struct tool *t, struct order *o, struct tide_line_out *request)
-{
-	struct tide_config config;
-	enum answer a;
-
-	o->said.pairs = 0;
-	if (tool_places(t, &config) < 0)
-		return TOOL_ERROR;
-	a = ask_send(&o->ask, &config, request);
-	if (a == ANSWER_BROKEN)
-		return TOOL_ERROR;
-	while ((a = ask_next(&o->ask)) == ANSWER_LINE)
-		o->said = o->ask.line;
-	ask_close(&o->ask);
-	return a == ANSWER_DONE	  ? TOOL_OK
-	    : a == ANSWER_REFUSED ? TOOL_NO
-				  : TOOL_ERROR;
-}
+/* ---- one request -------------------------------------------------------- */
 
 static void
 say_done(const struct tool *t, const char *type, const char *sentence)
@@ -69,7 +43,7 @@ give_plain(struct tool *t, const char *word, const char *sentence)
 		;
 	(void)tool_arguments(t, 0);
 	tide_line_start(&request, word);
-	code = give(t, &o, &request);
+	code = order_give(t, &o, &request);
 	if (code == TOOL_OK)
 		say_done(t, word, sentence);
 	return code;
@@ -128,7 +102,7 @@ set_bypass(const struct tool *t, uint64_t for_ms)
 
 	tide_line_start(&request, "bypass");
 	tide_line_add_number(&request, "for_ms", for_ms);
-	code = give(t, &o, &request);
+	code = order_give(t, &o, &request);
 	if (code == TOOL_OK)
 		say_bypass(t, tide_line_number(&o.said, "until_ms", 0));
 	return code;

@@ -75,6 +75,70 @@ static const struct command commands[] = {
 	{ "checkpoint", "[--json]", "save the live map in the archive now",
 	    "Exits 0 if it was done, 1 if it was refused, 2 on an error.\n",
 	    run_checkpoint },
+	{ "banned", "[KEY] [--json]", "who is banned, why, and until when",
+	    "With KEY, all that stands in its way: also a ban of its domain or\n"
+	    "of a network around it.\n"
+	    "\n"
+	    "Exits 0 if a ban stands, 1 if none does, 2 on an error.\n",
+	    run_banned },
+	{ "ban", "KEY [--for TIME] [--reason TEXT] [--json]",
+	    "refuse a sender, a domain, a client or a network",
+	    "KEY is an address, @domain, client or network (192.0.2.0/24), or\n"
+	    "a key as in the log.\n"
+	    "\n"
+	    "      --for TIME     how long (default 1h)\n"
+	    "      --reason TEXT  for those who ask later\n"
+	    "\n"
+	    "Exits 0 if it was done, 1 if it was refused, 2 on an error.\n",
+	    run_ban },
+	{ "unban", "KEY... [--json]", "lift bans at once",
+	    "An address also lifts its bans at some network, as overflows make\n"
+	    "them.\n"
+	    "\n"
+	    "Exits 0 if it was done, 1 if there was no ban, 2 on an error.\n",
+	    run_unban },
+	{ "bucket",
+	    "list [--group G] [--profile P] [--sort level | key] [-n N]\n"
+	    "                [--json]\n"
+	    "       tidemark bucket reset KEY [--group G] [--profile P] "
+	    "[--json]",
+	    "how full the leaky buckets are, and emptying them",
+	    "      --group G      only that group, as OKSENDER\n"
+	    "      --profile P    only that profile\n"
+	    "      --sort HOW     by level, the fullest first (default), or by "
+	    "key\n"
+	    "  -n N               no more than N of them\n"
+	    "\n"
+	    "Exits 0 if there was one, 1 if not, 2 on an error.\n",
+	    run_bucket },
+	{ "report",
+	    "content-blocked --sender ADDR --ip ADDR [--profile P] [--json]",
+	    "charge a sender for mail that was blocked elsewhere",
+	    "      --sender ADDR  of the envelope\n"
+	    "      --ip ADDR      the client that brought it\n"
+	    "      --profile P    whose limits count (default the first)\n"
+	    "\n"
+	    "Exits 0 if it was done, 1 if it was refused, 2 on an error.\n",
+	    run_report },
+	{ "audit", "[--json]", "have the daemon check the buckets' books",
+	    "Exits 0 if all agree, 1 if not, 2 on an error.\n", run_audit },
+	{ "size",
+	    "leaky --limit M/T [--leak TIME | --depth K] [--json]\n"
+	    "       tidemark size tokens --burst B --rate R [--json]\n"
+	    "       tidemark size tokens --most M/T --sustained R [--json]",
+	    "work out limits, and what they let through",
+	    "      --limit M/T    at most M in T, as 100/1h\n"
+	    "      --leak TIME    one drop leaks each; gives the depth\n"
+	    "      --depth K      how much at once (default M/2); gives the "
+	    "leak\n"
+	    "      --burst B      tokens at most\n"
+	    "      --rate R       of refilling, as 100/1d\n"
+	    "      --most M/T     at most M in T; with\n"
+	    "      --sustained R  gives the burst\n"
+	    "\n"
+	    "Exits 0 if it fits, 1 if not, with the arithmetic, 2 on an "
+	    "error.\n",
+	    run_size },
 	{ "help", "[COMMAND]", "this list, or more about one command", "",
 	    run_help },
 };

@@ -31,6 +31,7 @@ gather(struct status *s, const struct tide_config *config, struct tide_err *err)
 	s->bypass_until_ms = atomic_load(&c->bypass_until_ms);
 	s->generation = atomic_load(&c->generation);
 	s->now_ms = tide_clock_wall_ms();
+	s->flow = view_flow(&s->view, s->now_ms);
 	return 0;
 }
 
@@ -180,6 +181,19 @@ put_archive(const struct status *s)
 }
 
 static void
+put_flow(const struct status *s)
+{
+	const struct view_flow *f = &s->flow;
+
+	label("flow");
+	printf("%u of %u buckets in use, %u string%s, %u ban%s standing, "
+	       "%llu overflow%s\n",
+	    f->buckets, s->view.flow.buckets, f->strings, plural(f->strings),
+	    f->bans, plural(f->bans), (unsigned long long)f->overflows,
+	    plural(f->overflows));
+}
+
+static void
 put_counters(const struct status *s)
 {
 	unsigned i;
@@ -209,6 +223,7 @@ put_text(const struct status *s, bool verbose)
 	put_bypass(s);
 	put_window(s);
 	put_archive(s);
+	put_flow(s);
 	put_workers(s, verbose);
 	put_profiles(s);
 	if (verbose) {

@@ -4,7 +4,7 @@
 #ifndef TOOLS_STATUS_H
 #define TOOLS_STATUS_H
 
-#include "view.h"
+#include "view_flow.h"
 
 struct status {
 	struct view view;
@@ -15,6 +15,7 @@ struct status {
 	struct view_window window;
 	uint64_t archive_windows, archive_bytes, archive_from_ms;
 	uint64_t archive_failing;
+	struct view_flow flow;
 	uint64_t checkpoint_ms, bypass_until_ms, generation;
 };
 

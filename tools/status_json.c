@@ -80,6 +80,18 @@ put_archive(struct json *j, const struct status *s)
 }
 
 static void
+put_flow(struct json *j, const struct status *s)
+{
+	json_object(j, "flow");
+	json_number(j, "buckets", s->flow.buckets);
+	json_number(j, "max_buckets", s->view.flow.buckets);
+	json_number(j, "strings", s->flow.strings);
+	json_number(j, "bans", s->flow.bans);
+	json_number(j, "overflows", s->flow.overflows);
+	json_object_end(j);
+}
+
+static void
 put_profiles(struct json *j, const struct tide_config *c)
 {
 	unsigned i;
@@ -129,6 +141,7 @@ status_json(const struct status *s)
 	put_workers(&j, &s->view);
 	put_window(&j, s);
 	put_archive(&j, s);
+	put_flow(&j, s);
 	json_object(&j, "counters");
 	for (i = 0; i < TIDE_COUNTER_COUNT; i++) {
 		json_object(&j, tide_counter_info[i].name);

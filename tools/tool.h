@@ -64,6 +64,10 @@ int tool_config(const struct tool *, struct tide_config *);
 int tool_places(const struct tool *, struct tide_config *);
 
 /* The subcommands. */
+int run_audit(struct tool *);
+int run_ban(struct tool *);
+int run_banned(struct tool *);
+int run_bucket(struct tool *);
 int run_bypass(struct tool *);
 int run_checkpoint(struct tool *);
 int run_config(struct tool *);
@@ -72,7 +76,10 @@ int run_counters(struct tool *);
 int run_dump(struct tool *);
 int run_query(struct tool *);
 int run_reload(struct tool *);
+int run_report(struct tool *);
 int run_seal(struct tool *);
+int run_size(struct tool *);
 int run_status(struct tool *);
+int run_unban(struct tool *);
 
 #endif

@@ -24,6 +24,8 @@ take_geometry(struct view *v, struct tide_err *err)
 	unsigned i;
 
 	v->slots = head.slots;
+	v->bans = head.bans;
+	v->flow = head.flow;
 	v->shape[TIDE_FILTER_SENDERS] = head.senders;
 	v->shape[TIDE_FILTER_RECIPIENTS] = head.recipients;
 	for (i = 0; i < TIDE_FILTERS; i++)

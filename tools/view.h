@@ -17,6 +17,8 @@ struct view {
 	struct tide_map *map;
 	struct tide_config config; /* the daemon's, as it published it */
 	uint32_t slots;
+	uint32_t bans; /* entries */
+	struct tide_flow_shape flow;
 	struct tide_bloom_shape shape[TIDE_FILTERS];
 };
 

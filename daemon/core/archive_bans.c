@@ -117,6 +117,29 @@ look_at(void *arg, struct tide_bytes key, struct tide_bytes value,
 	return 0;
 }
 
+/* Unless it was made anew since we looked. */
+static int
+drop_expired(struct tide_archive *a, const struct tide_key *key,
+    uint64_t now_ms, struct tide_err *err)
+{
+	struct tide_bytes k = tide_bytes(key->text, key->length), value;
+	struct tide_txn *txn = tide_txn_begin(a->store, true, err);
+	struct tide_ban ban;
+	int rc;
+
+	if (txn == NULL)
+		return -1;
+	rc = tide_txn_get(txn, TIDE_TABLE_BANS, k, &value, err);
+	if (rc == 1 && read_stored(value, &ban) && ban.until_ms > now_ms)
+		rc = 0;
+	if (rc == 1)
+		rc = tide_txn_del(txn, TIDE_TABLE_BANS, k, err);
+	if (rc == 1)
+		return tide_txn_commit(txn, err);
+	tide_txn_abort(txn);
+	return rc;
+}
+
 int
 tide_archive_walk_bans(struct tide_archive *a, uint64_t now_ms,
     tide_ban_visit *visit, void *arg, struct tide_err *err)
@@ -132,7 +155,6 @@ tide_archive_walk_bans(struct tide_archive *a, uint64_t now_ms,
 	    txn, TIDE_TABLE_BANS, tide_bytes("", 0), look_at, &w, err);
 	tide_txn_abort(txn);
 	for (i = 0; rc == 0 && i < w.count; i++)
-		if (tide_archive_del_ban(a, &w.expired[i], err) < 0)
-			rc = -1;
+		rc = drop_expired(a, &w.expired[i], now_ms, err);
 	return rc;
 }

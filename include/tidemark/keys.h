@@ -203,4 +203,11 @@ void tide_key_domain(
 void
 tide_key_text(const struct tide_keys *, const char *text, struct tide_key *);
 
+/*
+ * What a person typed: an address, @domain, client, network, or a key as in
+ * the log.  0, or -1 with a sentence.
+ */
+int tide_key_given(const struct tide_keys *, const char *text,
+    struct tide_key *, struct tide_err *);
+
 #endif

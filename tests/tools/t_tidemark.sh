@@ -45,7 +45,7 @@ check() { # NAME, after the last command's status
 }
 
 commands="status query dump counters configtest config reload bypass seal
-checkpoint help"
+checkpoint banned ban unban bucket report audit size help"
 
 # ---- help ------------------------------------------------------------------
 

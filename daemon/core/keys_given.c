@@ -1,0 +1,41 @@
+/*
+ * keys given - what people type: the key that it means.
+ */
+#include <string.h>
+
+#include "tidemark/keys.h"
+
+/* A key as in the log that no rule would leave as it is. */
+static bool
+is_copied(const char *text)
+{
+	return strchr(text, '|') != NULL || strncmp(text, "auth:", 5) == 0 ||
+	    strcmp(text, "<>") == 0 || strcmp(text, "local") == 0;
+}
+
+int
+tide_key_given(const struct tide_keys *keys, const char *text,
+    struct tide_key *key, struct tide_err *err)
+{
+	struct tide_err why;
+	struct tide_net net;
+
+	if (is_copied(text)) {
+		tide_key_text(keys, text, key);
+	} else if (text[0] == '@' && text[1] != '\0') {
+		tide_key_domain(keys, text, key);
+	} else if (strchr(text, '@') != NULL && strlen(text) > 1) {
+		tide_key_address(keys, text, key);
+	} else if (tide_net_parse(text, &net, &why) == 0) {
+		tide_key_net(&net, key);
+	} else if (strpbrk(text, "/:") != NULL) {
+		*err = why;
+		return -1;
+	} else {
+		return tide_err_set(err,
+		    "«%.100s» is no address, no @domain, no client and no "
+		    "network, nor a key as in the log",
+		    text);
+	}
+	return 0;
+}

@@ -1,0 +1,20 @@
+/*
+ * verbs - what verbs.c and verbs_flow.c share.
+ */
+#ifndef DAEMON_VERBS_H
+#define DAEMON_VERBS_H
+
+#include "collector.h"
+#include "tidemark/line.h"
+
+void say_ok(int fd);
+void say_err(int fd, const char *text);
+
+/* verbs_flow.c */
+void do_ban(struct collector *, int fd, const struct tide_line *);
+void do_unban(struct collector *, int fd, const struct tide_line *);
+void do_bucket_reset(struct collector *, int fd, const struct tide_line *);
+void do_report(struct collector *, int fd, const struct tide_line *);
+void do_audit(struct collector *, int fd, const struct tide_line *);
+
+#endif

@@ -1,0 +1,224 @@
+/*
+ * view, flow - take copies of buckets and bans while others change them.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "output.h"
+#include "tidemark/classes.h"
+#include "tidemark/clock.h"
+#include "tidemark/strings.h"
+#include "tool.h"
+#include "view_flow.h"
+
+int
+view_open_for(const struct tool *t, struct view *v)
+{
+	struct tide_config config;
+	struct tide_err err;
+
+	if (tool_places(t, &config) < 0)
+		return TOOL_ERROR;
+	if (view_open(v, &config, &err) == 0)
+		return TOOL_OK;
+	complain("there is no live map to read: %s", err.text);
+	return TOOL_ERROR;
+}
+
+/* Bytes from a map go to terminals. */
+static void
+make_printable(char *s)
+{
+	for (; *s != '\0'; s++)
+		if (iscntrl((unsigned char)*s))
+			*s = '?';
+}
+
+/* ---- buckets ----------------------------------------------------------- */
+
+/* The collector's plain words change under our eyes: read each once. */
+static uint32_t
+once(const uint32_t *p)
+{
+	return *(const volatile uint32_t *)p;
+}
+
+/* Its text, if unit and length lie within the strings; 0 if not. */
+static unsigned
+copy_string(const struct view *v, uint32_t unit, char *out)
+{
+	const size_t head = offsetof(struct tide_string, text);
+	const size_t end = (size_t)v->flow.string_units * TIDE_STRING_UNIT;
+	const size_t start = (size_t)unit * TIDE_STRING_UNIT;
+	const unsigned char *s = v->map->flow.strings + start;
+	unsigned length;
+
+	if (unit == 0 || start + TIDE_STRING_UNIT > end)
+		return 0;
+	length = *(const volatile unsigned char *)(s +
+	    offsetof(struct tide_string, length));
+	if (length > TIDE_BUCKET_KEY_MAX || start + head + length > end)
+		return 0;
+	memcpy(out, s + head, length);
+	out[length] = '\0';
+	return length;
+}
+
+/* The text is the bucket's own: its hash says so. */
+static bool
+is_whole(const struct view *v, const struct tide_bucket *b,
+    const struct view_bucket *out, unsigned length)
+{
+	struct tide_flow_key key;
+
+	return tide_flow_key(&v->map->flow, out->key, length, &key) &&
+	    tide_bucket_hash(key.hash, out->class) == once(&b->hash);
+}
+
+static void
+fill_level(const struct tide_class *c, uint32_t mark, struct view_bucket *out)
+{
+	uint32_t floor = atomic_load(&c->floor);
+	uint64_t leak = atomic_load(&c->leak_ms);
+	uint64_t next = atomic_load(&c->ticked_ms) + leak;
+	uint64_t now = tide_clock_mono_ms();
+
+	out->depth = atomic_load(&c->depth);
+	out->overflowed = (mark & TIDE_MARK_OVF) != 0;
+	out->empty_ms = 0;
+	if (out->overflowed) {
+		out->level = out->depth + 1;
+		return;
+	}
+	out->level = tide_mark_above(mark, floor) ? (mark - floor) >> 2 : 0;
+	if (out->level > 0 && out->depth > 0)
+		out->empty_ms =
+		    (next > now ? next - now : 0) + (out->level - 1) * leak;
+}
+
+bool
+view_bucket(const struct view *v, uint32_t i, struct view_bucket *out)
+{
+	const struct tide_bucket *b = &v->map->flow.bucket[i];
+	uint32_t mark = atomic_load(&b->mark);
+	uint32_t class_string = once(&b->class_string);
+	struct tide_class_id id;
+	unsigned length;
+
+	if ((mark & TIDE_MARK_DEAD) != 0)
+		return false;
+	out->class = class_string >> 26;
+	length = copy_string(v, class_string & 0x3ffffff, out->key);
+	if (length == 0 || !is_whole(v, b, out, length) ||
+	    once(&b->class_string) != class_string)
+		return false;
+	mark = atomic_load(&b->mark);
+	if ((mark & TIDE_MARK_DEAD) != 0)
+		return false;
+	make_printable(out->key);
+	if (tide_class_describe(v->config.profiles, out->class, &id)) {
+		out->profile = v->config.profile[id.profile].name;
+		out->group = tide_group_name[id.group];
+	} else {
+		out->profile = out->group = "?";
+	}
+	fill_level(&v->map->flow.class[out->class], mark, out);
+	return out->level > 0;
+}
+
+/* ---- bans -------------------------------------------------------------- */
+
+bool
+view_ban(
+    const struct view *v, uint32_t i, uint64_t now_ms, struct tide_ban *ban)
+{
+	if (i >= v->bans || !tide_bans_at(v->map->bans, i, ban) ||
+	    ban->length > TIDE_KEY_MAX || ban->until_ms <= now_ms)
+		return false;
+	ban->key[ban->length] = '\0';
+	ban->reason[TIDE_BAN_REASON_MAX] = '\0';
+	make_printable(ban->key);
+	make_printable(ban->reason);
+	return true;
+}
+
+const char *
+view_ban_group(const struct tide_ban *ban)
+{
+	return ban->group < TIDE_GROUPS	    ? tide_group_name[ban->group]
+	    : ban->group == TIDE_BAN_MANUAL ? "by hand"
+					    : "?";
+}
+
+/* ---- keys -------------------------------------------------------------- */
+
+int
+view_key(const struct view *v, const char *text, struct tide_key *key)
+{
+	const struct tide_hash_key secret = v->map->control->head.key;
+	struct tide_key_rules rules;
+	struct tide_keys keys = { .rules = &rules, .secret = &secret };
+	struct tide_err err;
+
+	tide_key_rules_defaults(&rules);
+	if (tide_key_given(&keys, text, key, &err) == 0)
+		return 0;
+	complain("%s", err.text);
+	return -1;
+}
+
+bool
+view_is_of(const struct tide_key *asked, const char *key)
+{
+	return strncmp(key, asked->text, asked->length) == 0 &&
+	    (key[asked->length] == '\0' ||
+		(key[asked->length] == '|' &&
+		    memchr(asked->text, '@', asked->length) != NULL));
+}
+
+static bool
+is_its_domain(const struct tide_key *asked, const char *key)
+{
+	char address[TIDE_KEY_MAX + 1];
+	const char *at;
+
+	memcpy(address, asked->text, sizeof address);
+	address[strcspn(address, "|")] = '\0';
+	at = strrchr(address, '@');
+	return at != NULL && key[0] == '@' && strcmp(at, key) == 0;
+}
+
+bool
+view_meets(const struct tide_key *asked, const char *key)
+{
+	struct tide_net net, around;
+	struct tide_err err;
+
+	if (view_is_of(asked, key) || is_its_domain(asked, key))
+		return true;
+	return tide_net_parse(asked->text, &net, &err) == 0 &&
+	    tide_net_parse(key, &around, &err) == 0 &&
+	    around.bits <= net.bits && tide_net_contains(&around, &net.ip);
+}
+
+/* ---- in all ------------------------------------------------------------ */
+
+struct view_flow
+view_flow(const struct view *v, uint64_t now_ms)
+{
+	const struct tide_flow *f = &v->map->flow;
+	uint32_t idle = atomic_load(&f->head->free_count) +
+	    atomic_load(&f->head->limbo_count);
+	struct view_flow all = {
+		.buckets = idle < v->flow.buckets ? v->flow.buckets - idle : 0,
+		.strings = atomic_load(&f->head->strings)
+	};
+	struct tide_ban ban;
+	uint32_t i;
+
+	for (i = 0; i < TIDE_CLASSES; i++)
+		all.overflows += atomic_load(&f->class[i].overflows);
+	for (i = 0; i < v->bans; i++)
+		all.bans += view_ban(v, i, now_ms, &ban);
+	return all;
+}

@@ -1,0 +1,50 @@
+/*
+ * view, flow - buckets and bans as a tool sees them.
+ */
+#ifndef TOOLS_VIEW_FLOW_H
+#define TOOLS_VIEW_FLOW_H
+
+#include "tidemark/bans.h"
+#include "view.h"
+
+struct tool;
+
+/* Open it as the command line says; TOOL_ERROR once it is said why not. */
+int view_open_for(const struct tool *, struct view *);
+
+struct view_bucket {
+	unsigned class;
+	const char *profile, *group;
+	char key[TIDE_BUCKET_KEY_MAX + 1];
+	uint32_t level, depth;
+	bool overflowed;   /* its ban is on the way */
+	uint64_t empty_ms; /* from now, if nothing more comes; 0: unknown */
+};
+
+/* Bucket i, from 1 to v->flow.buckets; false if it holds nothing. */
+bool view_bucket(const struct view *, uint32_t i, struct view_bucket *);
+
+/* Ban i of v->bans; false if none stands there now. */
+bool
+view_ban(const struct view *, uint32_t i, uint64_t now_ms, struct tide_ban *);
+
+/* "OKSENDER", or "by hand". */
+const char *view_ban_group(const struct tide_ban *);
+
+/* What a person typed; ends with a complaint and -1 if it is no key. */
+int view_key(const struct view *, const char *text, struct tide_key *);
+
+/* Is it the key, or the same sender at some network? */
+bool view_is_of(const struct tide_key *, const char *key);
+
+/* Does a ban on `key' stand in the way of the one asked for? */
+bool view_meets(const struct tide_key *asked, const char *key);
+
+struct view_flow {
+	uint32_t buckets, strings, bans; /* in use; standing */
+	uint64_t overflows;
+};
+
+struct view_flow view_flow(const struct view *, uint64_t now_ms);
+
+#endif
