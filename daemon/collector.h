@@ -49,6 +49,8 @@ struct collector {
 	struct ban_work work[BAN_WORKS];
 	bool bans_queued;
 	bool classes_stale; /* a reload changed them */
+	uint64_t longest_ms; /* of all allowances, from empty to full */
+	uint64_t swept;	     /* slots of tokens, in this turn */
 	bool stop;
 };
 
