@@ -15,6 +15,7 @@
 #include "tidemark/checkpoint.h"
 #include "tidemark/clock.h"
 #include "tidemark/files.h"
+#include "tidemark/flow_state.h"
 #include "tidemark/live.h"
 #include "tidemark/log.h"
 
@@ -49,14 +50,14 @@ static int
 restore(struct collector *c, const char *why, struct tide_err *err)
 {
 	char when[32];
-	uint64_t taken;
-	int rc = tide_checkpoint_restore(&c->archive, c->map, &taken, err);
+	int rc = tide_checkpoint_restore(&c->archive, c->map, &c->carried, err);
 
 	if (rc > 0)
 		tide_log(TIDE_LOG_WARNING,
 		    "live map made anew (%s); restored the checkpoint of %s, "
 		    "what came after it is a gap",
-		    why, tide_clock_show(taken, when, sizeof when));
+		    why,
+		    tide_clock_show(c->carried.taken_ms, when, sizeof when));
 	else if (rc == 0)
 		tide_log(TIDE_LOG_INFO, "live map made (%s)", why);
 	else
@@ -66,31 +67,55 @@ restore(struct collector *c, const char *why, struct tide_err *err)
 	return 0; /* a lost checkpoint must not keep us from going on */
 }
 
-/* The map has other sizes: its windows go to the archive, counters move. */
+static void
+add_counters(struct tide_counters *to, const struct tide_counters *from)
+{
+	unsigned row, i;
+
+	for (row = 0; row < 1 + TIDE_PROFILES_MAX; row++)
+		for (i = 0; i < TIDE_COUNTER_COUNT; i++)
+			atomic_fetch_add(
+			    &to->value[row][i], from->value[row][i]);
+}
+
+/* Windows go to the archive; counters and buckets are carried over. */
+static int
+retire_map(
+    struct collector *c, struct tide_counters *kept, struct tide_err *err)
+{
+	uint64_t now = tide_clock_wall_ms();
+	int rc = -1;
+
+	if (tide_sealer_open(&c->sealer, c->map, &c->archive, now, err) == 0)
+		rc = tide_sealer_retire(&c->sealer, now, RETIRE_MS, err);
+	tide_sealer_close(&c->sealer);
+	if (rc < 0)
+		return -1;
+	memcpy(kept, c->map->counters, sizeof *kept);
+	c->carried.taken_ms = now;
+	return tide_flow_save(
+	    &c->map->flow, &c->carried.bytes, &c->carried.size, err);
+}
+
+/* The map has other sizes: make a new one with what the old one knew. */
 static int
 replace_outgrown(struct collector *c, struct tide_err *err)
 {
 	struct tide_counters *kept = malloc(sizeof *kept);
-	struct tide_err why;
-	int rc = -1;
+	int rc;
 
 	if (kept == NULL)
 		return tide_err_errno(err, "replacing the live map");
-	if (tide_sealer_open(&c->sealer, c->map, &c->archive,
-		tide_clock_wall_ms(), err) == 0)
-		rc = tide_sealer_retire(
-		    &c->sealer, tide_clock_wall_ms(), RETIRE_MS, err);
-	tide_sealer_close(&c->sealer);
+	rc = retire_map(c, kept, err);
 	if (rc == 0) {
-		memcpy(kept, c->map->counters, sizeof *kept);
 		tide_map_detach(c->map);
 		rc = tide_live_open(&c->config, &c->archive.key, true, &c->map,
-			 &why) == TIDE_LIVE_MADE
+			 err) == TIDE_LIVE_MADE
 		    ? 0
-		    : tide_err_set(err, "%s", why.text);
+		    : -1;
 	}
 	if (rc == 0) {
-		memcpy(c->map->counters, kept, sizeof *kept);
+		add_counters(c->map->counters, kept);
 		tide_log(TIDE_LOG_INFO,
 		    "live map made with its new sizes; nothing was lost");
 	}

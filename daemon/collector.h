@@ -16,6 +16,7 @@
 #include "daemon.h"
 #include "tidemark/archive.h"
 #include "tidemark/bans.h"
+#include "tidemark/checkpoint.h"
 #include "tidemark/config.h"
 #include "tidemark/map.h"
 #include "tidemark/pool.h"
@@ -28,6 +29,7 @@ enum errand { ERRAND_SEAL, ERRAND_CHECKPOINT, ERRANDS };
 #define BAN_WORKS 64u
 struct ban_work {
 	bool used, durable;
+	unsigned class;
 	struct tide_ban ban;	 /* as met */
 	struct tide_ban settled; /* as stored */
 };
@@ -36,9 +38,10 @@ struct collector {
 	const struct options *options;
 	struct tide_map *map;
 	struct tide_archive archive;
-	struct tide_sealer sealer; /* the archivist's alone */
-	struct tide_pool pool;	   /* the first thread's alone */
-	pthread_mutex_t ban_lock;  /* over writing to the map's bans */
+	struct tide_sealer sealer;   /* the archivist's alone */
+	struct tide_pool pool;	     /* the first thread's alone */
+	struct tide_carried carried; /* from another map, at start */
+	pthread_mutex_t ban_lock;    /* over writing to the map's bans */
 
 	pthread_mutex_t lock; /* over what follows */
 	pthread_cond_t changed;
@@ -61,7 +64,6 @@ int collector_reload(struct collector *, char **text);
 /* keeper.c: buckets and overflows. */
 int keeper_open(struct collector *, struct tide_err *);
 void keeper_round(struct collector *);
-unsigned class_of(unsigned profile, unsigned group);
 
 /* banning.c */
 void publish_ban(struct collector *, const struct tide_ban *);

@@ -15,30 +15,25 @@
  *        the same overflow again and changes nothing.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "collector.h"
+#include "tidemark/classes.h"
 #include "tidemark/clock.h"
+#include "tidemark/flow_state.h"
 #include "tidemark/log.h"
 #include "tidemark/overrides.h"
-#include "tidemark/sizing.h"
 
 #define SLICES 4096u /* of the table of tokens, one a round */
-
-unsigned
-class_of(unsigned profile, unsigned group)
-{
-	return profile * TIDE_GROUPS + group;
-}
 
 /* ---- overflows --------------------------------------------------------- */
 
 static bool
 is_same(const struct ban_work *w, const struct tide_overflow *o)
 {
-	return w->used && w->ban.slot == o->slot &&
-	    class_of(w->ban.profile, w->ban.group) == o->class &&
+	return w->used && w->ban.slot == o->slot && w->class == o->class &&
 	    w->ban.length == o->length &&
 	    memcmp(w->ban.key, o->key, o->length) == 0;
 }
@@ -55,7 +50,8 @@ find_work(struct collector *c, const struct tide_overflow *o)
 }
 
 static void
-queue_ban(struct collector *c, const struct tide_overflow *o)
+queue_ban(
+    struct collector *c, const struct tide_overflow *o, struct tide_class_id id)
 {
 	unsigned i;
 
@@ -65,10 +61,11 @@ queue_ban(struct collector *c, const struct tide_overflow *o)
 		return; /* asked again next round */
 	memset(&c->work[i], 0, sizeof c->work[i]);
 	c->work[i].used = true;
+	c->work[i].class = o->class;
 	c->work[i].ban = (struct tide_ban){ .slot = o->slot,
 		.times = o->times,
-		.profile = (uint8_t)(o->class / TIDE_GROUPS),
-		.group = (uint8_t)(o->class % TIDE_GROUPS),
+		.profile = (uint8_t)id.profile,
+		.group = (uint8_t)id.group,
 		.length = (uint8_t)o->length };
 	memcpy(c->work[i].ban.key, o->key, o->length);
 	c->bans_queued = true;
@@ -89,12 +86,13 @@ announce(struct collector *c, const struct tide_ban *ban)
 }
 
 static bool
-enforce(struct collector *c, const struct tide_overflow *o)
+enforce(
+    struct collector *c, const struct tide_overflow *o, struct tide_class_id id)
 {
 	struct ban_work *w = find_work(c, o);
 
 	if (w == NULL) {
-		queue_ban(c, o); /* B1 */
+		queue_ban(c, o, id); /* B1 */
 		return false;
 	}
 	if (!w->durable)
@@ -108,18 +106,16 @@ static bool
 on_overflow(void *arg, const struct tide_overflow *o)
 {
 	struct collector *c = arg;
-	unsigned profile = o->class / TIDE_GROUPS;
+	struct tide_class_id id;
 	bool done = true;
 
 	(void)pthread_mutex_lock(&c->lock);
-	if (profile < c->config.profiles) {
-		const struct tide_limit *l =
-		    &c->config.profile[profile].group[o->class % TIDE_GROUPS];
-
-		if (l->mode == TIDE_MODE_ENFORCE)
-			done = enforce(c, o);
+	if (tide_class_describe(c->config.profiles, o->class, &id)) {
+		if (c->config.profile[id.profile].group[id.group].mode ==
+		    TIDE_MODE_ENFORCE)
+			done = enforce(c, o, id);
 		else
-			tide_count_profile(c->map->counters, profile,
+			tide_count_profile(c->map->counters, id.profile,
 			    TIDE_COUNT_BANS_DRY, o->times);
 	}
 	(void)pthread_mutex_unlock(&c->lock);
@@ -128,33 +124,19 @@ on_overflow(void *arg, const struct tide_overflow *o)
 
 /* ---- classes ----------------------------------------------------------- */
 
-static uint32_t
-depth_of(const struct tide_limit *l)
-{
-	struct tide_err err;
-	uint64_t depth;
-
-	if (l->mode == TIDE_MODE_OFF ||
-	    tide_size_leaky(l->limit, l->leak, &depth, &err) < 0)
-		return 0;
-	return depth > TIDE_DEPTH_MAX ? TIDE_DEPTH_MAX : (uint32_t)depth;
-}
-
 static void
 set_classes(struct collector *c)
 {
-	uint64_t now = tide_clock_mono_ms();
-	unsigned p, g;
+	uint64_t now = tide_clock_mono_ms(), leak = 0;
+	struct tide_class_id id;
+	uint32_t depth;
+	unsigned class;
 
-	for (p = 0; p < TIDE_PROFILES_MAX; p++) {
-		for (g = 0; g < TIDE_GROUPS; g++) {
-			const struct tide_limit *l =
-			    &c->config.profile[p].group[g];
-
-			tide_pool_set_class(&c->pool, class_of(p, g),
-			    p < c->config.profiles ? depth_of(l) : 0, l->leak,
-			    now);
-		}
+	for (class = 0; class < TIDE_CLASSES; class ++) {
+		depth = 0;
+		if (tide_class_describe(c->config.profiles, class, &id))
+			depth = tide_class_depth(&c->config, id, &leak);
+		tide_pool_set_class(&c->pool, class, depth, leak, now);
 	}
 	c->classes_stale = false;
 }
@@ -230,6 +212,22 @@ open_pool(struct collector *c, struct tide_err *err)
 	return 0;
 }
 
+/* Buckets of a map that is gone, as full as they would be by now. */
+static void
+load_carried(struct collector *c)
+{
+	uint64_t now = tide_clock_wall_ms();
+	uint64_t then = c->carried.taken_ms;
+
+	if (c->carried.bytes == NULL)
+		return;
+	tide_log(TIDE_LOG_INFO, "%u buckets carried over",
+	    tide_flow_load(&c->pool, c->carried.bytes, c->carried.size,
+		now > then ? now - then : 0));
+	free(c->carried.bytes);
+	c->carried.bytes = NULL;
+}
+
 int
 keeper_open(struct collector *c, struct tide_err *err)
 {
@@ -237,6 +235,7 @@ keeper_open(struct collector *c, struct tide_err *err)
 		return -1;
 	set_classes(c);
 	find_longest(c);
+	load_carried(c);
 	tide_bans_clear(c->map->bans, c->map->control->head.bans);
 	return tide_archive_walk_bans(
 	    &c->archive, tide_clock_wall_ms(), load_ban, c, err);

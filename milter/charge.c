@@ -7,9 +7,8 @@
 
 #include "charge.h"
 #include "session.h"
+#include "tidemark/classes.h"
 #include "tidemark/clock.h"
-
-#define IPV6_CLIENT 64 /* one customer is one /64 */
 
 static const struct tide_profile *
 profile(void)
@@ -64,7 +63,6 @@ charge_client(struct charge *c, const char *address)
 {
 	memset(c, 0, sizeof *c);
 	c->has_client = tide_ip_parse(address, &c->ip);
-	tide_key_client(c->has_client ? &c->ip : NULL, IPV6_CLIENT, &c->client);
 }
 
 void
@@ -90,19 +88,6 @@ charge_sender(struct charge *c, const char *sender, const char *user)
 
 /* ---- drops ------------------------------------------------------------- */
 
-static const struct tide_key *
-payer(const struct charge *c, enum tide_group group)
-{
-	switch (group) {
-	case TIDE_OKIP:
-	case TIDE_UNIP:
-	case TIDE_CBIP:
-		return c->has_client ? &c->client : NULL;
-	default:
-		return c->has_sender ? &c->sender : NULL;
-	}
-}
-
 static void
 count_drop(enum tide_drop d, uint32_t drops)
 {
@@ -115,27 +100,64 @@ count_drop(enum tide_drop d, uint32_t drops)
 		tide_count_profile(n, session.profile, TIDE_COUNT_OVERFLOWS, 1);
 }
 
+static enum tide_drop
+add_drops(enum tide_group group, unsigned tier, const struct tide_key *key,
+    uint32_t drops)
+{
+	struct tide_class_id id = {
+		.profile = session.profile, .group = group, .tier = tier
+	};
+	struct tide_adder me = { .epoch = &session.slot->epoch,
+		.mailbox = (uint32_t)(session.slot - session.map->slots) };
+	struct tide_flow_key flow_key;
+	enum tide_drop d;
+	int class = tide_class_number(session.config.profiles, id);
+
+	if (class < 0 ||
+	    !tide_flow_key(
+		&session.map->flow, key->text, key->length, &flow_key))
+		return TIDE_DROP_HELD;
+	d = tide_flow_add(
+	    &session.map->flow, &me, (unsigned)class, &flow_key, drops);
+	count_drop(d, drops);
+	return d;
+}
+
+static bool
+is_over(enum tide_drop d)
+{
+	return d == TIDE_DROP_OVERFLOW || d == TIDE_DROP_OVER;
+}
+
+/* An IPv6 client pays at every tier. */
+static bool
+charge_ip(const struct charge *c, enum tide_group group, uint32_t drops)
+{
+	unsigned tier, tiers = tide_ip_is_v4(&c->ip) ? 1 : TIDE_KEY_TIERS;
+	struct tide_key key;
+	bool over = false;
+
+	for (tier = 0; c->has_client && tier < tiers; tier++) {
+		tide_key_client(&c->ip, tide_key_tiers[tier], &key);
+		over |= is_over(add_drops(group, tier, &key, drops));
+	}
+	return over;
+}
+
 bool
 charge_group(const struct charge *c, enum tide_group group, uint32_t drops)
 {
 	const struct tide_limit *l = &profile()->group[group];
-	const struct tide_key *key = payer(c, group);
-	struct tide_adder me;
-	struct tide_flow_key flow_key;
-	enum tide_drop d;
+	bool over = false;
 
 	if (session.map == NULL || session.slot == NULL || c->exempt ||
-	    key == NULL || l->mode == TIDE_MODE_OFF ||
-	    !tide_flow_key(
-		&session.map->flow, key->text, key->length, &flow_key))
+	    l->mode == TIDE_MODE_OFF)
 		return false;
-	me = (struct tide_adder){ .epoch = &session.slot->epoch,
-		.mailbox = (uint32_t)(session.slot - session.map->slots) };
-	d = tide_flow_add(&session.map->flow, &me,
-	    session.profile * TIDE_GROUPS + group, &flow_key, drops);
-	count_drop(d, drops);
-	return l->mode == TIDE_MODE_ENFORCE &&
-	    (d == TIDE_DROP_OVERFLOW || d == TIDE_DROP_OVER);
+	if (tide_group_is_ip(group))
+		over = charge_ip(c, group, drops);
+	else if (c->has_sender)
+		over = is_over(add_drops(group, 0, &c->sender, drops));
+	return over && l->mode == TIDE_MODE_ENFORCE;
 }
 
 /* ---- bans -------------------------------------------------------------- */

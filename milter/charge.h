@@ -20,7 +20,6 @@ struct charge {
 	bool has_client;
 	bool has_sender; /* not the null sender */
 	struct tide_ip ip;
-	struct tide_key client;
 	struct tide_key sender;	 /* as sender_key says */
 	struct tide_key address; /* the address alone, for bans by hand */
 	struct tide_key domain;

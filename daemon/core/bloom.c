@@ -136,10 +136,17 @@ tide_bloom_ones(const struct tide_bloom_shape *s, const tide_bloom_word *words)
 	return ones;
 }
 
+/*
+ * Either all k bits are set by chance, or one of the n elements has the same
+ * pattern: double hashing makes m * m of them.  n is about ones / k.
+ */
 double
 tide_bloom_error(const struct tide_bloom_shape *s, uint64_t ones)
 {
-	return pow((double)ones / (double)s->bits, s->positions);
+	double m = (double)s->bits, k = s->positions;
+	double error = pow((double)ones / m, k) + (double)ones / k / m / m;
+
+	return error < 1 ? error : 1;
 }
 
 void
@@ -169,7 +176,7 @@ tide_bloom_fold(struct tide_bloom_shape *s, uint64_t *words, double p)
 	struct tide_bloom_shape folded;
 	uint64_t i, half;
 
-	while (s->bits % 128 == 0) {
+	while (s->bits % 128 == 0 && s->bits / 2 >= TIDE_BLOOM_GRAIN) {
 		folded = *s;
 		folded.bits /= 2;
 		half = folded.bits / 64;

@@ -6,11 +6,14 @@
 #include <string.h>
 
 #include "tidemark/checkpoint.h"
+#include "tidemark/flow_state.h"
 
 /* The regions that are kept, and where their manifest entry stands. */
 static const unsigned kept[] = { TIDE_REGION_COUNTERS, TIDE_REGION_WINDOW0,
 	TIDE_REGION_WINDOW1 };
 #define KEPT (sizeof kept / sizeof *kept)
+#define FLOW KEPT /* then come the buckets, as records */
+#define PARTS (KEPT + 1)
 
 struct manifest {
 	uint64_t magic;
@@ -20,8 +23,8 @@ struct manifest {
 	uint64_t taken_ms;
 	uint64_t bypass_until_ms;
 	struct tide_bloom_shape shape[TIDE_FILTERS];
-	uint64_t length[KEPT];
-	uint64_t digest[KEPT]; /* of the chunks' checks, in order */
+	uint64_t length[PARTS];
+	uint64_t digest[PARTS]; /* of the chunks' checks, in order */
 	uint64_t check;
 };
 
@@ -148,15 +151,15 @@ write_piece(struct tide_archive *a, const struct chunk_key *key, uint64_t *room,
 }
 
 static int
-write_region(struct tide_archive *a, const struct tide_map *map,
-    struct manifest *m, unsigned i, uint64_t *room, struct tide_err *err)
+write_part(struct tide_archive *a, struct manifest *m, unsigned i,
+    struct tide_bytes part, uint64_t *room, struct tide_err *err)
 {
-	const char *from = map->base[kept[i]];
+	const char *from = part.data;
 	struct chunk_key key;
 	uint64_t chunk;
 	size_t size;
 
-	m->length[i] = map->length[kept[i]];
+	m->length[i] = part.size;
 	m->digest[i] = 0;
 	for (chunk = 0; chunk * TIDE_CHUNK < m->length[i]; chunk++) {
 		size = piece(m->length[i], chunk);
@@ -167,6 +170,43 @@ write_region(struct tide_archive *a, const struct tide_map *map,
 			return -1;
 	}
 	return 0;
+}
+
+/* Buckets as records, in whole words. */
+static int
+write_flow(struct tide_archive *a, const struct tide_map *map,
+    struct manifest *m, uint64_t *room, struct tide_err *err)
+{
+	char *bytes, *padded;
+	size_t size;
+	int rc;
+
+	if (tide_flow_save(&map->flow, &bytes, &size, err) < 0)
+		return -1;
+	padded = realloc(bytes, size + 8);
+	if (padded == NULL) {
+		free(bytes);
+		return tide_err_errno(err, "saving the buckets");
+	}
+	memset(padded + size, 0, 8);
+	rc = write_part(
+	    a, m, FLOW, tide_bytes(padded, (size + 7) & ~(size_t)7), room, err);
+	free(padded);
+	return rc;
+}
+
+static int
+write_parts(struct tide_archive *a, const struct tide_map *map,
+    struct manifest *m, uint64_t *room, struct tide_err *err)
+{
+	unsigned i;
+
+	for (i = 0; i < KEPT; i++)
+		if (write_part(a, m, i,
+			tide_bytes(map->base[kept[i]], map->length[kept[i]]),
+			room, err) < 0)
+			return -1;
+	return write_flow(a, map, m, room, err);
 }
 
 /* The manifest goes first (the side is invalid from then on) or comes last. */
@@ -223,14 +263,13 @@ tide_checkpoint_write(struct tide_archive *a, const struct tide_map *map,
 {
 	uint64_t *room = malloc(sizeof *room + TIDE_CHUNK);
 	struct manifest m;
-	unsigned i;
 	int rc;
 
 	if (room == NULL)
 		return tide_err_errno(err, "making a checkpoint");
 	rc = plan(a, map, now_ms, &m, err);
-	for (i = 0; rc == 0 && i < KEPT; i++)
-		rc = write_region(a, map, &m, i, room, err);
+	if (rc == 0)
+		rc = write_parts(a, map, &m, room, err);
 	free(room);
 	if (rc < 0)
 		return -1;
@@ -244,7 +283,7 @@ tide_checkpoint_write(struct tide_archive *a, const struct tide_map *map,
 static char *
 load_region(struct tide_txn *txn, const struct manifest *m, unsigned i)
 {
-	char *bytes = malloc((size_t)m->length[i]);
+	char *bytes = malloc((size_t)m->length[i] + 1);
 	struct tide_bytes value;
 	struct chunk_key key;
 	uint64_t chunk, check, digest = 0;
@@ -399,6 +438,8 @@ load_side(struct tide_archive *a, struct tide_txn *txn,
 	if (c->counters == NULL)
 		return tide_err_set(err, "%s: checkpoint %llu is damaged",
 		    a->path, (unsigned long long)m->sequence);
+	c->flow = load_region(txn, m, FLOW); /* NULL: nothing to restore */
+	c->flow_size = c->flow != NULL ? (size_t)m->length[FLOW] : 0;
 	if (load_window(a, txn, m, 1, c, err) < 0 ||
 	    load_window(a, txn, m, 2, c, err) < 0)
 		return -1;
@@ -436,6 +477,7 @@ tide_checkpoint_free(struct tide_checkpoint *c)
 	unsigned i, k;
 
 	free(c->counters);
+	free(c->flow);
 	for (i = 0; i < 2; i++)
 		for (k = 0; k < TIDE_FILTERS; k++)
 			free(c->words[i][k]);
@@ -456,7 +498,7 @@ restore_counters(struct tide_map *map, const struct tide_counters *from)
 
 int
 tide_checkpoint_restore(struct tide_archive *a, struct tide_map *map,
-    uint64_t *taken_ms, struct tide_err *err)
+    struct tide_carried *carried, struct tide_err *err)
 {
 	struct tide_checkpoint c;
 	int rc = tide_checkpoint_load(a, &c, err);
@@ -466,7 +508,10 @@ tide_checkpoint_restore(struct tide_archive *a, struct tide_map *map,
 		return rc;
 	restore_counters(map, c.counters);
 	atomic_store(&map->control->bypass_until_ms, c.bypass_until_ms);
-	*taken_ms = c.taken_ms;
+	*carried = (struct tide_carried){
+		.bytes = c.flow, .size = c.flow_size, .taken_ms = c.taken_ms
+	};
+	c.flow = NULL;
 	for (i = 0; rc > 0 && i < c.windows; i++)
 		if (tide_archive_put_window(a, &c.record[i], c.words[i], err) <
 		    0)

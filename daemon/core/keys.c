@@ -128,7 +128,7 @@ tide_key_address(
 	struct keytext t;
 
 	t.length = 0;
-	key_address_text(keys, address, &t);
+	tide_key_address_text(keys, address, &t);
 	finish(keys, &t, key);
 }
 
@@ -141,14 +141,14 @@ tide_key_original(
 	struct tide_key_rules only_batv = { .batv = keys->rules->batv };
 
 	t.length = 0;
-	if (!key_address_split(address, &parts) ||
-	    !keytext_is_atom(&parts.local))
+	if (!tide_key_address_split(address, &parts) ||
+	    !tide_keytext_is_atom(&parts.local))
 		return false;
-	key_local_reduce(&only_batv, &parts.local);
-	if (!key_srs_original(&parts.local, &original))
+	tide_key_local_reduce(&only_batv, &parts.local);
+	if (!tide_key_srs_original(&parts.local, &original))
 		return false;
 	original.bytes[original.length] = '\0';
-	key_address_text(keys, original.bytes, &t);
+	tide_key_address_text(keys, original.bytes, &t);
 	finish(keys, &t, key);
 	return true;
 }
@@ -160,7 +160,7 @@ is_null(const char *sender)
 
 	if (sender == NULL)
 		return true;
-	key_address_trim(sender, &n);
+	tide_key_address_trim(sender, &n);
 	return n == 0;
 }
 
@@ -185,8 +185,8 @@ add_network(struct keytext *t, const struct tide_key_rules *rules,
 					  : rules->sender_ipv6);
 		tide_key_net(&net, &network);
 	}
-	keytext_add(t, "|", 1);
-	keytext_add(t, network.text, network.length);
+	tide_keytext_add(t, "|", 1);
+	tide_keytext_add(t, network.text, network.length);
 }
 
 bool
@@ -200,7 +200,7 @@ tide_key_sender(const struct tide_keys *keys,
 		memset(key, 0, sizeof *key);
 		return false;
 	}
-	key_address_text(keys, facts->sender, &t);
+	tide_key_address_text(keys, facts->sender, &t);
 	if (keys->rules->sender_key != TIDE_SENDER_ADDRESS &&
 	    !is_user(facts->user))
 		add_network(&t, keys->rules, facts->client);
@@ -220,13 +220,13 @@ tide_key_user(
 	char *at;
 
 	t.length = 0;
-	keytext_add_text(&t, "auth:");
-	keytext_clean(&t, user, strlen(user));
+	tide_keytext_add_text(&t, "auth:");
+	tide_keytext_clean(&t, user, strlen(user));
 	at = memrchr(t.bytes, '@', t.length);
 	if (keys->rules->fold_local)
-		key_fold(t.bytes, t.length);
+		tide_key_fold(t.bytes, t.length);
 	else if (at != NULL)
-		key_fold(at, t.length - (size_t)(at - t.bytes));
+		tide_key_fold(at, t.length - (size_t)(at - t.bytes));
 	finish(keys, &t, key);
 }
 
@@ -268,10 +268,10 @@ tide_key_domain(
 	name.length = t.length = 0;
 	if (*domain == '@')
 		domain++;
-	keytext_clean(&name, domain, strnlen(domain, ADDRESS_MAX));
-	key_domain_normalise(&name);
-	keytext_add(&t, "@", 1);
-	keytext_add(&t, name.bytes, name.length);
+	tide_keytext_clean(&name, domain, strnlen(domain, ADDRESS_MAX));
+	tide_key_domain_normalise(&name);
+	tide_keytext_add(&t, "@", 1);
+	tide_keytext_add(&t, name.bytes, name.length);
 	finish(keys, &t, key);
 }
 
@@ -282,6 +282,6 @@ tide_key_text(
 	struct keytext t;
 
 	t.length = 0;
-	keytext_clean(&t, text, strnlen(text, ADDRESS_MAX));
+	tide_keytext_clean(&t, text, strnlen(text, ADDRESS_MAX));
 	finish(keys, &t, key);
 }

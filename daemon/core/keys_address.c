@@ -38,7 +38,7 @@ after_route(const char *s, const char *end)
 }
 
 const char *
-key_address_trim(const char *s, size_t *length)
+tide_key_address_trim(const char *s, size_t *length)
 {
 	const char *end = s + strlen(s), *rest;
 
@@ -94,12 +94,12 @@ unquote(struct keytext *t, const char *s, size_t n)
 			continue;
 		if (*s == '\\' && s + 1 < end)
 			s++;
-		keytext_add(t, s, 1);
+		tide_keytext_add(t, s, 1);
 	}
 }
 
 bool
-key_address_split(const char *address, struct keyparts *parts)
+tide_key_address_split(const char *address, struct keyparts *parts)
 {
 	struct keytext t;
 	const char *end, *at;
@@ -107,10 +107,10 @@ key_address_split(const char *address, struct keyparts *parts)
 	bool quotes;
 
 	t.length = 0;
-	address = key_address_trim(address, &n);
+	address = tide_key_address_trim(address, &n);
 	if (n == 0 || n > ADDRESS_MAX)
 		return false;
-	keytext_clean(&t, address, n);
+	tide_keytext_clean(&t, address, n);
 	end = t.bytes + t.length;
 	at = find_at(t.bytes, t.length, &quotes);
 	if (at == NULL)
@@ -119,10 +119,12 @@ key_address_split(const char *address, struct keyparts *parts)
 	if (quotes)
 		unquote(&parts->local, t.bytes, (size_t)(at - t.bytes));
 	else
-		keytext_add(&parts->local, t.bytes, (size_t)(at - t.bytes));
+		tide_keytext_add(
+		    &parts->local, t.bytes, (size_t)(at - t.bytes));
 	if (at < end)
-		keytext_add(&parts->domain, at + 1, (size_t)(end - at - 1));
-	key_domain_normalise(&parts->domain);
+		tide_keytext_add(
+		    &parts->domain, at + 1, (size_t)(end - at - 1));
+	tide_key_domain_normalise(&parts->domain);
 	return true;
 }
 
@@ -131,13 +133,13 @@ add_quoted(struct keytext *t, const struct keytext *local)
 {
 	size_t i;
 
-	keytext_add(t, "\"", 1);
+	tide_keytext_add(t, "\"", 1);
 	for (i = 0; i < local->length; i++) {
 		if (local->bytes[i] == '"' || local->bytes[i] == '\\')
-			keytext_add(t, "\\", 1);
-		keytext_add(t, local->bytes + i, 1);
+			tide_keytext_add(t, "\\", 1);
+		tide_keytext_add(t, local->bytes + i, 1);
 	}
-	keytext_add(t, "\"", 1);
+	tide_keytext_add(t, "\"", 1);
 }
 
 /* Not taken apart: how it begins, and a hash of all. */
@@ -148,35 +150,35 @@ add_overlong(
 	struct tide_hash h = tide_hash(keys->secret, s, n);
 	char tail[24];
 
-	keytext_add(t, "~", 1);
-	keytext_clean(t, s, OVERLONG_SHOWN);
+	tide_keytext_add(t, "~", 1);
+	tide_keytext_clean(t, s, OVERLONG_SHOWN);
 	snprintf(tail, sizeof tail, "~%016" PRIx64, h.low);
-	keytext_add_text(t, tail);
+	tide_keytext_add_text(t, tail);
 }
 
 void
-key_address_text(
+tide_key_address_text(
     const struct tide_keys *keys, const char *address, struct keytext *t)
 {
 	struct keyparts parts;
 	size_t n;
 
-	if (!key_address_split(address, &parts)) {
-		address = key_address_trim(address, &n);
+	if (!tide_key_address_split(address, &parts)) {
+		address = tide_key_address_trim(address, &n);
 		if (n == 0)
-			keytext_add_text(t, "<>");
+			tide_keytext_add_text(t, "<>");
 		else
 			add_overlong(keys, t, address, n);
 		return;
 	}
-	if (keytext_is_atom(&parts.local)) {
-		key_local_reduce(keys->rules, &parts.local);
-		keytext_add(t, parts.local.bytes, parts.local.length);
+	if (tide_keytext_is_atom(&parts.local)) {
+		tide_key_local_reduce(keys->rules, &parts.local);
+		tide_keytext_add(t, parts.local.bytes, parts.local.length);
 	} else {
 		if (keys->rules->fold_local)
-			key_fold(parts.local.bytes, parts.local.length);
+			tide_key_fold(parts.local.bytes, parts.local.length);
 		add_quoted(t, &parts.local);
 	}
-	keytext_add(t, "@", 1);
-	keytext_add(t, parts.domain.bytes, parts.domain.length);
+	tide_keytext_add(t, "@", 1);
+	tide_keytext_add(t, parts.domain.bytes, parts.domain.length);
 }

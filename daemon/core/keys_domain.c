@@ -33,7 +33,7 @@ to_ascii(struct keytext *t)
 		IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL) != IDN2_OK)
 		return;
 	t->length = 0;
-	keytext_add_text(t, out);
+	tide_keytext_add_text(t, out);
 	idn2_free(out);
 }
 
@@ -41,9 +41,9 @@ to_ascii(struct keytext *t)
 static void
 launder(char *s, size_t n, const char *extra)
 {
-	key_fold(s, n);
+	tide_key_fold(s, n);
 	for (; n > 0; n--, s++) {
-		if ((*s >= 'a' && *s <= 'z') || key_is_digit(*s) ||
+		if ((*s >= 'a' && *s <= 'z') || tide_key_is_digit(*s) ||
 		    (unsigned char)*s >= 0x80)
 			continue;
 		if (strchr("-._", *s) == NULL && strchr(extra, *s) == NULL)
@@ -79,13 +79,13 @@ normalise_literal(struct keytext *t)
 	}
 	tide_key_client(&ip, 128, &key);
 	t->length = 0;
-	keytext_add_text(t, tide_ip_is_v4(&ip) ? "[" : "[ipv6:");
-	keytext_add(t, key.text, key.length);
-	keytext_add(t, "]", 1);
+	tide_keytext_add_text(t, tide_ip_is_v4(&ip) ? "[" : "[ipv6:");
+	tide_keytext_add(t, key.text, key.length);
+	tide_keytext_add(t, "]", 1);
 }
 
 void
-key_domain_normalise(struct keytext *t)
+tide_key_domain_normalise(struct keytext *t)
 {
 	drop_dots(t);
 	if (is_literal(t)) {
@@ -114,7 +114,7 @@ tide_domain_of(const char *address, char out[TIDE_DOMAIN_MAX])
 	struct keyparts parts;
 
 	parts.domain.length = 0;
-	key_address_split(address, &parts);
+	tide_key_address_split(address, &parts);
 	copy_out(&parts.domain, out);
 }
 
@@ -130,8 +130,8 @@ tide_domain_parse(
 		return tide_err_set(err,
 		    "«%s» is no domain: write @example.org for it, .example.org for all below it",
 		    text);
-	keytext_clean(&t, text + 1, strnlen(text + 1, ADDRESS_MAX));
-	key_domain_normalise(&t);
+	tide_keytext_clean(&t, text + 1, strnlen(text + 1, ADDRESS_MAX));
+	tide_key_domain_normalise(&t);
 	copy_out(&t, name);
 	if (*name == '\0' || *name == '.' || strchr(name, '?') != NULL)
 		return tide_err_set(

@@ -45,7 +45,7 @@ signature_length(const struct keytext *t, const struct signature *s)
 	tag = (size_t)(end - t->bytes) - front;
 	if (tag == 0 || front + tag + back == t->length)
 		return 0;
-	if (s->tag > 0 && (tag != s->tag || !key_is_hex(end - tag, tag)))
+	if (s->tag > 0 && (tag != s->tag || !tide_key_is_hex(end - tag, tag)))
 		return 0;
 	return front + tag + back;
 }
@@ -58,14 +58,14 @@ unsign(struct keytext *t)
 
 	for (i = 0; i < sizeof signatures / sizeof *signatures; i++) {
 		n = signature_length(t, &signatures[i]);
-		keytext_cut(t, 0, n);
+		tide_keytext_cut(t, 0, n);
 	}
 	if (!begins(t, "prvs=") || t->length <= front + tail ||
 	    t->bytes[t->length - tail] != '/' ||
-	    !key_is_hex(t->bytes + t->length - BATV_TAG, BATV_TAG))
+	    !tide_key_is_hex(t->bytes + t->length - BATV_TAG, BATV_TAG))
 		return;
 	t->length -= tail;
-	keytext_cut(t, 0, front);
+	tide_keytext_cut(t, 0, front);
 }
 
 /* The bytes up to the next =, which is stepped over; NULL if there is none. */
@@ -89,7 +89,7 @@ is_srs_separator(const char *at, const char *end)
 }
 
 bool
-key_srs_original(const struct keytext *local, struct keytext *original)
+tide_key_srs_original(const struct keytext *local, struct keytext *original)
 {
 	const char *at = local->bytes + 4, *end = local->bytes + local->length;
 	const char *domain;
@@ -111,9 +111,9 @@ key_srs_original(const struct keytext *local, struct keytext *original)
 	if (domain == NULL || at == end)
 		return false;
 	original->length = 0;
-	keytext_add(original, at, (size_t)(end - at));
-	keytext_add(original, "@", 1);
-	keytext_add(original, domain, n);
+	tide_keytext_add(original, at, (size_t)(end - at));
+	tide_keytext_add(original, "@", 1);
+	tide_keytext_add(original, domain, n);
 	return true;
 }
 
@@ -122,10 +122,10 @@ rename_forwarded(struct keytext *local)
 {
 	struct keytext original;
 
-	if (!key_srs_original(local, &original))
+	if (!tide_key_srs_original(local, &original))
 		return;
 	local->length = 0;
-	keytext_add_text(local, "srs");
+	tide_keytext_add_text(local, "srs");
 }
 
 static void
@@ -150,12 +150,12 @@ untag(struct keytext *local, const struct tide_key_rules *rules)
  * shortens, so that this ends.
  */
 void
-key_local_reduce(const struct tide_key_rules *rules, struct keytext *local)
+tide_key_local_reduce(const struct tide_key_rules *rules, struct keytext *local)
 {
 	size_t before;
 
 	if (rules->fold_local)
-		key_fold(local->bytes, local->length);
+		tide_key_fold(local->bytes, local->length);
 	do {
 		before = local->length;
 		if (rules->batv)
@@ -163,9 +163,9 @@ key_local_reduce(const struct tide_key_rules *rules, struct keytext *local)
 		if (rules->srs)
 			rename_forwarded(local);
 		if (rules->verp != TIDE_VERP_OFF)
-			key_verp_recipient(local);
+			tide_key_verp_recipient(local);
 		untag(local, rules);
 		if (rules->verp != TIDE_VERP_OFF)
-			key_verp_serials(local, rules->verp);
+			tide_key_verp_serials(local, rules->verp);
 	} while (local->length != before);
 }

@@ -130,7 +130,7 @@ parse_prefix(const char *s, int least, int most)
 	if (*s == '\0' || strlen(s) > 3)
 		return -1;
 	for (; *s != '\0'; s++) {
-		if (!key_is_digit(*s))
+		if (!tide_key_is_digit(*s))
 			return -1;
 		n = n * 10 + (*s - '0');
 	}

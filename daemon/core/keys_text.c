@@ -6,7 +6,7 @@
 #include "keys_priv.h"
 
 void
-keytext_add(struct keytext *t, const char *s, size_t n)
+tide_keytext_add(struct keytext *t, const char *s, size_t n)
 {
 	if (n > TEXT_MAX - 1 - t->length)
 		n = TEXT_MAX - 1 - t->length;
@@ -15,13 +15,13 @@ keytext_add(struct keytext *t, const char *s, size_t n)
 }
 
 void
-keytext_add_text(struct keytext *t, const char *s)
+tide_keytext_add_text(struct keytext *t, const char *s)
 {
-	keytext_add(t, s, strlen(s));
+	tide_keytext_add(t, s, strlen(s));
 }
 
 void
-keytext_cut(struct keytext *t, size_t at, size_t n)
+tide_keytext_cut(struct keytext *t, size_t at, size_t n)
 {
 	memmove(t->bytes + at, t->bytes + at + n, t->length - at - n);
 	t->length -= n;
@@ -78,7 +78,7 @@ decode(const char *s, size_t n, uint32_t *out)
 }
 
 size_t
-keytext_character(const char *s, size_t n)
+tide_keytext_character(const char *s, size_t n)
 {
 	uint32_t c;
 	size_t length;
@@ -103,17 +103,17 @@ stumble(const char *s, size_t n)
 }
 
 void
-keytext_clean(struct keytext *t, const char *s, size_t n)
+tide_keytext_clean(struct keytext *t, const char *s, size_t n)
 {
 	size_t good;
 
 	while (n > 0) {
-		good = keytext_character(s, n);
+		good = tide_keytext_character(s, n);
 		if (good > 0) {
-			keytext_add(t, s, good);
+			tide_keytext_add(t, s, good);
 		} else {
 			good = stumble(s, n);
-			keytext_add(t, "?", 1);
+			tide_keytext_add(t, "?", 1);
 		}
 		s += good;
 		n -= good;
@@ -121,7 +121,7 @@ keytext_clean(struct keytext *t, const char *s, size_t n)
 }
 
 bool
-keytext_is_atom(const struct keytext *t)
+tide_keytext_is_atom(const struct keytext *t)
 {
 	size_t i;
 
@@ -132,30 +132,30 @@ keytext_is_atom(const struct keytext *t)
 }
 
 char
-key_lower(char c)
+tide_key_lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
 void
-key_fold(char *s, size_t n)
+tide_key_fold(char *s, size_t n)
 {
 	for (; n > 0; n--, s++)
-		*s = key_lower(*s);
+		*s = tide_key_lower(*s);
 }
 
 bool
-key_is_digit(char c)
+tide_key_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
 bool
-key_is_hex(const char *s, size_t n)
+tide_key_is_hex(const char *s, size_t n)
 {
 	for (; n > 0; n--, s++)
-		if (!key_is_digit(*s) &&
-		    (key_lower(*s) < 'a' || key_lower(*s) > 'f'))
+		if (!tide_key_is_digit(*s) &&
+		    (tide_key_lower(*s) < 'a' || tide_key_lower(*s) > 'f'))
 			return false;
 	return true;
 }

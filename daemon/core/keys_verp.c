@@ -66,7 +66,7 @@ digits(struct word w)
 	size_t i, n = 0;
 
 	for (i = 0; i < w.n; i++)
-		n += key_is_digit(w.s[i]);
+		n += tide_key_is_digit(w.s[i]);
 	return n;
 }
 
@@ -76,7 +76,7 @@ changes(struct word w)
 	size_t i, n = 0;
 
 	for (i = 1; i < w.n; i++)
-		n += key_is_digit(w.s[i]) != key_is_digit(w.s[i - 1]);
+		n += tide_key_is_digit(w.s[i]) != tide_key_is_digit(w.s[i - 1]);
 	return n;
 }
 
@@ -89,13 +89,13 @@ is_number(struct word w)
 static bool
 is_machine(struct word w)
 {
-	return w.n >= MACHINE && key_is_hex(w.s, w.n) && digits(w) > 0;
+	return w.n >= MACHINE && tide_key_is_hex(w.s, w.n) && digits(w) > 0;
 }
 
 static bool
 is_serial(struct word w, bool machine)
 {
-	if (w.n >= SERIAL_HEX && key_is_hex(w.s, w.n) &&
+	if (w.n >= SERIAL_HEX && tide_key_is_hex(w.s, w.n) &&
 	    (machine || digits(w) > 0))
 		return true;
 	return w.n >= SERIAL_MIXED && changes(w) >= SERIAL_CHANGES;
@@ -122,7 +122,7 @@ static void
 put(struct keytext *t, size_t at, size_t n, char c)
 {
 	t->bytes[at] = c;
-	keytext_cut(t, at + 1, n - 1);
+	tide_keytext_cut(t, at + 1, n - 1);
 }
 
 /* The first telling word before the =; an empty one if there is none. */
@@ -141,7 +141,7 @@ find_anchor(const struct keytext *t, size_t equals)
 }
 
 void
-key_verp_recipient(struct keytext *t)
+tide_key_verp_recipient(struct keytext *t)
 {
 	const char *end = t->bytes + t->length;
 	const char *first = memchr(t->bytes, '=', t->length);
@@ -169,7 +169,7 @@ number_runs(struct keytext *t, size_t at, size_t end)
 
 	for (; at < end; at++) {
 		for (run = 0; at + run < end; run++)
-			if (!key_is_digit(t->bytes[at + run]))
+			if (!tide_key_is_digit(t->bytes[at + run]))
 				break;
 		if (run >= SERIAL) {
 			put(t, at, run, '#');
@@ -196,7 +196,7 @@ is_bounce(const struct keytext *t, bool *machine)
 }
 
 void
-key_verp_serials(struct keytext *t, enum tide_verp which)
+tide_key_verp_serials(struct keytext *t, enum tide_verp which)
 {
 	struct word w;
 	size_t at;

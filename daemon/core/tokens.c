@@ -102,11 +102,11 @@ try_take(struct tide_take *take, const struct tokens_hold *hold, uint64_t now)
 
 	if (after > a->depth) {
 		take->result = refuse(take, gone, after - a->depth);
-		return !mend || tokens_store(hold, now + a->depth);
+		return !mend || tide_tokens_table_store(hold, now + a->depth);
 	}
 	take->result = TIDE_TOKENS_TAKEN;
 	take->left = level(a, after);
-	return tokens_store(hold, now + after);
+	return tide_tokens_table_store(hold, now + after);
 }
 
 static enum tide_tokens_result
@@ -116,7 +116,7 @@ take_some(const struct tide_tokens *t, struct tide_take *take, uint64_t now)
 	unsigned i;
 
 	for (i = 0; i < TRIES; i++) {
-		if (!tokens_claim(t, take->key, now, &hold))
+		if (!tide_tokens_table_claim(t, take->key, now, &hold))
 			break;
 		if (try_take(take, &hold, now))
 			return take->result;
@@ -179,11 +179,12 @@ tide_tokens_give_back(
 		return;
 	back = charge_of(a, take->cost);
 	for (i = 0; i < TRIES; i++) {
-		if (!tokens_find(t, take->key, &hold))
+		if (!tide_tokens_table_find(t, take->key, &hold))
 			return; /* full */
 		gone = missing(a, &hold, now, &mend);
 		if (gone == 0 ||
-		    tokens_store(&hold, now + (gone > back ? gone - back : 0)))
+		    tide_tokens_table_store(
+			&hold, now + (gone > back ? gone - back : 0)))
 			return;
 	}
 }
@@ -197,7 +198,7 @@ tide_tokens_level(const struct tide_tokens *t, struct tide_hash key,
 
 	if (a->burst == 0)
 		return 0;
-	if (!tokens_find(t, key, &hold))
+	if (!tide_tokens_table_find(t, key, &hold))
 		return a->burst * TIDE_TOKEN;
 	return level(a, missing(a, &hold, ticks(now_ms), &mend));
 }

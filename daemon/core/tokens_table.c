@@ -260,7 +260,7 @@ put_claim(struct sight *room, uint64_t print)
 }
 
 bool
-tokens_find(
+tide_tokens_table_find(
     const struct tide_tokens *t, struct tide_hash key, struct tokens_hold *hold)
 {
 	uint64_t live = make_tag(LIVE, 0, print_of(key));
@@ -279,13 +279,13 @@ tokens_find(
 }
 
 bool
-tokens_claim(const struct tide_tokens *t, struct tide_hash key, uint64_t now,
-    struct tokens_hold *hold)
+tide_tokens_table_claim(const struct tide_tokens *t, struct tide_hash key,
+    uint64_t now, struct tokens_hold *hold)
 {
 	struct sight seen;
 	unsigned round;
 
-	if (tokens_find(t, key, hold))
+	if (tide_tokens_table_find(t, key, hold))
 		return true;
 	for (round = 0; round < ROUNDS; round++) {
 		look(t, key, now, &seen);
@@ -299,7 +299,7 @@ tokens_claim(const struct tide_tokens *t, struct tide_hash key, uint64_t now,
 }
 
 bool
-tokens_store(const struct tokens_hold *hold, uint64_t full)
+tide_tokens_table_store(const struct tokens_hold *hold, uint64_t full)
 {
 	full &= FULL_MASK;
 	if (full == FULL_CLOSED)
@@ -330,7 +330,8 @@ sweep_live(const struct tokens_hold *at, uint64_t now, uint64_t furthest,
 	} else if (c == OPEN) {
 		sum->live++;
 		if (ahead > (int64_t)furthest + STALE_TICKS)
-			sum->mended += tokens_store(at, now + furthest);
+			sum->mended +=
+			    tide_tokens_table_store(at, now + furthest);
 	}
 }
 

@@ -106,14 +106,14 @@ condition_of(uint64_t tag, uint64_t word)
 }
 
 /* Find the account's live slot without writing. */
-bool tokens_find(
+bool tide_tokens_table_find(
     const struct tide_tokens *, struct tide_hash key, struct tokens_hold *);
 
 /* The same, but claim a slot if there is none.  False: no room. */
-bool tokens_claim(const struct tide_tokens *, struct tide_hash key,
+bool tide_tokens_table_claim(const struct tide_tokens *, struct tide_hash key,
     uint64_t now, struct tokens_hold *);
 
 /* T1: put `full` into the slot, if nothing happened to it since. */
-bool tokens_store(const struct tokens_hold *, uint64_t full);
+bool tide_tokens_table_store(const struct tokens_hold *, uint64_t full);
 
 #endif

@@ -10,7 +10,8 @@
  * hashing, all modulo m.  Because everything is modulo m, a filter that got
  * fewer elements than it was sized for can be folded: the two halves united
  * by OR are exactly the filter of m/2 bits.  Sealed windows are folded until
- * they are as full as they were meant to be.
+ * they are as full as they were meant to be, but not below the grain: what a
+ * quiet window would save is little, and it would err more for it.
  */
 #ifndef TIDEMARK_BLOOM_H
 #define TIDEMARK_BLOOM_H
@@ -22,7 +23,7 @@
 
 #include "tidemark/hash.h"
 
-#define TIDE_BLOOM_GRAIN 4096u	    /* bits: six halvings down to a word */
+#define TIDE_BLOOM_GRAIN 4096u	    /* bits; none is smaller */
 #define TIDE_BLOOM_MAX (1ull << 38) /* bits: 32 GiB, beyond any use */
 
 struct tide_bloom_shape {

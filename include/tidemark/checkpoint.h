@@ -24,6 +24,15 @@ struct tide_checkpoint {
 	unsigned windows;
 	struct tide_window_record record[2];
 	uint64_t *words[2][TIDE_FILTERS];
+	char *flow; /* flow_state.h */
+	size_t flow_size;
+};
+
+/* Buckets on their way into a new map; bytes are to be freed. */
+struct tide_carried {
+	char *bytes;
+	size_t size;
+	uint64_t taken_ms; /* wall */
 };
 
 /*
@@ -34,8 +43,11 @@ int tide_checkpoint_load(
     struct tide_archive *, struct tide_checkpoint *, struct tide_err *);
 void tide_checkpoint_free(struct tide_checkpoint *);
 
-/* Load it and store its windows in the archive; counters into the map. */
+/*
+ * Load it and store its windows in the archive; counters into the map.  The
+ * buckets are handed out, for a pool that is not open yet.
+ */
 int tide_checkpoint_restore(struct tide_archive *, struct tide_map *,
-    uint64_t *taken_ms, struct tide_err *);
+    struct tide_carried *, struct tide_err *);
 
 #endif

@@ -87,6 +87,8 @@ struct tide_profile {
 	char allow[TIDE_WORDS_MAX];   /* never banned, never charged */
 	char protected_to[TIDE_WORDS_MAX];   /* mailboxes */
 	char protected_from[TIDE_WORDS_MAX]; /* who may write to them */
+	uint32_t ipv6_64, ipv6_56, ipv6_48;  /* times an address's limit */
+	uint32_t pad;
 	struct tide_limit group[TIDE_GROUPS];
 	uint32_t tokens_mode; /* enum tide_mode */
 	uint32_t tokens_burst;

@@ -187,7 +187,8 @@ ones_and_error(void)
 	CHECK_INT(tide_bloom_ones(&s, (tide_bloom_word *)words), 0);
 	CHECK(tide_bloom_error(&s, 0) == 0);
 	CHECK(tide_bloom_error(&s, 4096) == 1);
-	CHECK(fabs(tide_bloom_error(&s, 2048) - 0.125) < 1e-12);
+	CHECK(fabs(tide_bloom_error(&s, 2048) - 0.125 -
+		  2048.0 / 3 / 4096 / 4096) < 1e-12);
 	words[63] = 1ull << 63;
 	words[0] = 5;
 	CHECK_INT(tide_bloom_ones(&s, (tide_bloom_word *)words), 3);
@@ -250,21 +251,65 @@ fold_stops_in_time(void)
 	tide_bloom_fold(&s, words, 0.01);
 	CHECK_INT(s.bits, whole.bits); /* full: nothing to fold */
 	tide_bloom_fold(&s, words, 1);
-	CHECK(s.bits % 128 != 0); /* whatever it costs: down to odd words */
-	CHECK_INT(whole.bits % s.bits, 0);
+	CHECK(s.bits >= TIDE_BLOOM_GRAIN && s.bits / 2 < TIDE_BLOOM_GRAIN);
+	CHECK_INT(whole.bits % s.bits, 0); /* whatever it costs */
 	free(words);
 }
 
 static void
-empty_folds_to_little(void)
+empty_folds_to_the_grain(void)
 {
 	struct tide_bloom_shape s = { 1ull << 20, 7, 0, 1000 };
 	uint64_t *words = filled(&s, 0, 0);
 
 	tide_bloom_fold(&s, words, 0.01);
-	CHECK_INT(s.bits, 64);
+	CHECK_INT(s.bits, TIDE_BLOOM_GRAIN);
 	CHECK(!has(&s, words, 1));
 	free(words);
+}
+
+/* A filter of m bits and n elements: how often absent elements are found, in
+ * the mean over many, and what the filters say of themselves. */
+static void
+measure(struct tide_bloom_shape s, uint64_t n, double *measured, double *said)
+{
+	const uint64_t filters = 200, tries = 5000;
+	uint64_t f, i, found = 0;
+
+	for (f = 0, *said = 0; f < filters; f++) {
+		uint64_t *words = filled(&s, f * 1000000, n);
+		uint64_t ones = tide_bloom_ones(&s, (tide_bloom_word *)words);
+
+		*said += tide_bloom_error(&s, ones) / (double)filters;
+		for (i = 0; i < tries; i++)
+			found += has(&s, words, f * 1000000 + n + i);
+		free(words);
+	}
+	*measured = (double)found / (double)(filters * tries);
+}
+
+/* Small filters, sparse and half full, where equal patterns count. */
+static void
+small_ones_are_honest(void)
+{
+	static const uint32_t positions[] = { 7, 10, 13 };
+	double measured, said, sigma;
+	uint64_t bits, n;
+	size_t k;
+
+	for (k = 0; k < LENGTH(positions); k++)
+		for (bits = 64; bits <= 4096; bits *= 4)
+			for (n = 1; n * positions[k] * 10 < bits * 7; n *= 3) {
+				struct tide_bloom_shape s = { bits,
+					positions[k], 0, n };
+
+				measure(s, n, &measured, &said);
+				sigma = sqrt(said / (200 * 5000));
+				CHECK_MSG(measured <= 1.2 * said + 3 * sigma,
+				    "m %llu, k %u, n %llu: measured %g, said %g",
+				    (unsigned long long)bits, positions[k],
+				    (unsigned long long)n, measured, said);
+			}
 }
 
 CHECK_CASES({ "sizes from n and p", sizes },
@@ -279,4 +324,5 @@ CHECK_CASES({ "sizes from n and p", sizes },
     { "a folded filter equals one built at that size, bit for bit",
 	fold_equals_built_small },
     { "folding stops at the error allowed", fold_stops_in_time },
-    { "an empty filter folds to a word", empty_folds_to_little })
+    { "an empty filter folds to the grain", empty_folds_to_the_grain },
+    { "small filters err as often as they say", small_ones_are_honest })

@@ -8,6 +8,7 @@
 
 #include "check.h"
 #include "flow_fixture.h"
+#include "tidemark/flow_state.h"
 #include "tidemark/strings.h"
 
 #define CLASSES 3u
@@ -394,6 +395,37 @@ test_hostile_mailboxes(void)
 	flow_fixture_free(&x);
 }
 
+/* ---- saving and loading ------------------------------------------------ */
+
+static void
+test_saved_and_loaded(void)
+{
+	struct tide_err err;
+	uint32_t n, before[KEYS];
+	char *bytes;
+	size_t size;
+
+	make(400, 4000, 20);
+	for (n = 0; n < KEYS; n++)
+		(void)add(n % CLASSES, n, 1 + n % 20);
+	for (n = 0; n < KEYS; n++)
+		before[n] = level(n % CLASSES, n);
+	CHECK(tide_flow_save(&x.flow, &bytes, &size, &err) == 0);
+	flow_fixture_free(&x);
+
+	make(600, 9000, 20); /* of other sizes, and 2.5 leaks later */
+	CHECK(tide_flow_load(&x.pool, bytes, size, 2500) > 0);
+	for (n = 0; n < KEYS; n++)
+		CHECK_INT(
+		    level(n % CLASSES, n), before[n] > 2 ? before[n] - 2 : 0);
+	audit();
+	CHECK_INT(tide_flow_load(&x.pool, bytes, size - 1, 0) > 0, 1);
+	(void)tide_flow_load(&x.pool, "hostile bytes, of no use at all", 31, 0);
+	audit();
+	free(bytes);
+	flow_fixture_free(&x);
+}
+
 /* ---- mailbox ----------------------------------------------------------- */
 
 static void
@@ -434,5 +466,6 @@ CHECK_CASES({ "agrees with the oracle, depth 10", test_oracle },
     { "a stopped worker holds nobody up", test_stopped_worker },
     { "reset empties a bucket", test_reset },
     { "hostile mailboxes", test_hostile_mailboxes },
+    { "saved as records, and loaded elsewhere", test_saved_and_loaded },
     { "a full mailbox loses drops and says so",
 	test_full_mailbox_loses_and_says_so })

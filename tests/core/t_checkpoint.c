@@ -65,12 +65,12 @@ static void
 none_yet(void)
 {
 	struct tide_err err;
-	uint64_t taken = 4711;
+	struct tide_carried taken = { .taken_ms = 4711 };
 
 	start();
 	CHECK_INT(loaded(&err), 0);
 	CHECK_INT(tide_checkpoint_restore(&archive, map, &taken, &err), 0);
-	CHECK_INT(taken, 4711);
+	CHECK_INT(taken.taken_ms, 4711);
 	end();
 }
 
@@ -141,7 +141,7 @@ restore(void)
 		.until_ms = T0 + 100,
 		.now_ms = T0 + 100 };
 	struct tide_err err = { "" };
-	uint64_t taken = 0;
+	struct tide_carried taken;
 
 	start();
 	CHECK(fixture_pass(map, "a@b.example", "c@d.example"));
@@ -155,7 +155,8 @@ restore(void)
 	map = fixture_make_map(&config, &archive);
 	tide_count(map->counters, TIDE_COUNT_LAPSES, 1); /* meanwhile */
 	CHECK_INT(tide_checkpoint_restore(&archive, map, &taken, &err), 1);
-	CHECK_INT(taken, T0 + 50);
+	free(taken.bytes);
+	CHECK_INT(taken.taken_ms, T0 + 50);
 	CHECK_INT(tide_counter_get(map->counters, 0, TIDE_COUNT_LAPSES), 4712);
 	CHECK_INT(atomic_load(&map->control->bypass_until_ms), 99);
 	CHECK_INT(tide_sealer_open(&sealer, map, &archive, T0 + 80, &err), 0);
@@ -166,6 +167,7 @@ restore(void)
 	q.until_ms = T0 + 50;
 	CHECK_INT(fixture_ask(&archive, map, &q, NULL), TIDE_ABSENT);
 	CHECK_INT(tide_checkpoint_restore(&archive, map, &taken, &err), 1);
+	free(taken.bytes);
 	end();
 }
 
@@ -334,7 +336,7 @@ static void
 damaged_both(void)
 {
 	struct tide_err err = { "" };
-	uint64_t taken;
+	struct tide_carried taken;
 
 	start_with_two();
 	bend_chunk(0, 1, 700);
@@ -416,7 +418,7 @@ static void
 of_other_sizes(void)
 {
 	struct tide_err err = { "" };
-	uint64_t taken;
+	struct tide_carried taken;
 
 	start_with_two();
 	tide_sealer_close(&sealer);
@@ -425,6 +427,7 @@ of_other_sizes(void)
 	config.window_senders = 5000;
 	map = fixture_make_map(&config, &archive);
 	CHECK_INT(tide_checkpoint_restore(&archive, map, &taken, &err), 1);
+	free(taken.bytes);
 	CHECK_INT(tide_archive_has_window(&archive, 1, &err), 1);
 	end();
 }

@@ -468,7 +468,7 @@ disk_full(void)
 
 	fixture_needs_mounts();
 	fixture_config(&t.c);
-	for (t.kib = 4; t.kib < 1024; t.kib += 12) {
+	for (t.kib = 4; t.kib < 4096; t.kib += t.kib < 256 ? 12 : 128) {
 		status = fixture_child(make_on_tight_disk, &t);
 		CHECK_MSG(WIFEXITED(status) && WEXITSTATUS(status) <= 1,
 		    "with %u KiB: status %x", t.kib, (unsigned)status);
@@ -484,6 +484,13 @@ static void
 scribble(void *arg)
 {
 	*(volatile char *)arg = 1;
+}
+
+/* What workers read and the collector alone writes. */
+static bool
+is_collectors(unsigned region)
+{
+	return region == TIDE_REGION_FLOW || region == TIDE_REGION_BANS;
 }
 
 static bool
@@ -518,7 +525,8 @@ who_may_write(void)
 		    can_write((char *)map->control + 4000), cases[i].control);
 		for (k = TIDE_REGION_ACCEPTOR; k < TIDE_REGIONS; k++)
 			CHECK_INT(can_write((char *)map->base[k] + 4000),
-			    cases[i].others);
+			    is_collectors(k) ? cases[i].control
+					     : cases[i].others);
 		tide_map_detach(map);
 	}
 }
@@ -537,6 +545,10 @@ worker(void)
 	CHECK(map->acceptor == NULL);
 	CHECK(!can_write(map->control));
 	CHECK(!can_write(acceptor));
+	CHECK(!can_write(map->bans));
+	CHECK(!can_write(map->flow.head));
+	CHECK(can_write(&map->flow.bucket[1]));
+	CHECK(can_write(map->flow.mailbox));
 	CHECK(can_write(map->slots));
 	CHECK(can_write(map->counters));
 	CHECK(can_write((char *)map->window[0] + 5000));

@@ -275,7 +275,7 @@ reasons_have_words(void)
 static void
 spoil(int table, const void *key, size_t size, size_t length)
 {
-	static const char junk[512] = "junk";
+	static const char junk[1024] = "junk";
 	struct tide_err err;
 	struct tide_txn *t = tide_txn_begin(archive.store, true, &err);
 
@@ -338,7 +338,7 @@ damaged_chunk(void)
 	struct tide_answer a;
 
 	start();
-	spoil(TIDE_TABLE_FILTERS, key, sizeof key, 72);
+	spoil(TIDE_TABLE_FILTERS, key, sizeof key, 8 + 512);
 	CHECK_INT(ask("two@a.example", NULL, 20, 30, &a), TIDE_NOT_COVERED);
 	CHECK_INT(a.gaps, 1);
 	CHECK_INT(a.gap[0].kind, TIDE_LAPSE_DAMAGE);

@@ -27,6 +27,9 @@ fixture_config(struct tide_config *c)
 	CHECK(mkdir(c->runtime_dir, 0755) == 0);
 	CHECK(mkdir(c->state_dir, 0755) == 0);
 	c->max_workers = 4;
+	c->max_buckets = 64;
+	c->max_bans = 64;
+	c->max_accounts = 64;
 	c->window_senders = 100;
 	c->window_recipients = 100;
 	c->window_error = 0.01;
@@ -104,8 +107,10 @@ fixture_flip(const char *path, size_t byte, unsigned bit)
 
 /* ---- sanitizers: a child's signal is to be seen, not reported ----------- */
 
-const char *__asan_default_options(void);
-const char *__tsan_default_options(void);
+#define SEEN_BY_SANITIZERS __attribute__((visibility("default")))
+
+SEEN_BY_SANITIZERS const char *__asan_default_options(void);
+SEEN_BY_SANITIZERS const char *__tsan_default_options(void);
 
 #define LET_SIGNALS_BE \
 	"handle_segv=0:handle_sigbus=0:handle_abort=0:handle_sigill=0"

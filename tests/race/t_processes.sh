@@ -8,7 +8,7 @@ set -u
 . tests/lib/tap.sh
 . tests/lib/daemon.sh
 
-many=${STORM:+10}
+many=${STORM:+3}
 many=${many:-1}
 
 under_load()

@@ -78,6 +78,12 @@ else
 	tap_cases=$((tap_cases + 1))
 fi
 
+# ---- two daemons on one socket ---------------------------------------------
+
+check "a daemon's name chooses the profile, whatever the socket" \
+    one_mail --daemon MTA-int
+check "as the log shows" within 2 log_has 'profile=internal daemon=MTA-int'
+
 # ---- questions, dumps ------------------------------------------------------
 
 feed -n 40 -c 2 --unique --quiet --acked "$D/acked" >/dev/null
@@ -104,6 +110,25 @@ round_trip()
 check "dump --mdb loads with mdb_load as the same" round_trip
 check "the running daemon refuses a second one" \
     sh -c "! $B/tidemarkd -c $conf 2>$D/second; grep -q 'runs already' $D/second"
+
+# ---- a stop lets sessions finish --------------------------------------------
+
+finishes()
+{
+	"$FEED" -s "local:$D/run/external.sock" -c 2 -m 15 -n 30 -r 15 --quiet \
+	    tests/demo/sample.mbox >"$D/feed.out" 2>&1 &
+	feed_pid=$!
+	sleep 0.5
+	kill "$daemon_pid"
+	wait "$feed_pid"
+	cat "$D/feed.out"
+	wait "$daemon_pid"
+	same "$? $(of acked "$D/feed.out") $(of lost "$D/feed.out")" "0 30 0"
+}
+check "SIGTERM lets running sessions finish" finishes
+check "and starts again" daemon_start
+check "that time of being down is a gap" \
+    exits 3 tidemark query --from nobody@nowhere.example
 
 daemon_stop
 check "it has stopped: no status" exits 2 sh -c \
