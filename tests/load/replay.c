@@ -208,8 +208,7 @@ send_recipients(const struct lane *l, struct envelope *e)
 		a = mta_rcpt(l->mta, e->to[i]);
 		e->refused[i] = mta_refuses(a);
 		if (e->refused[i] && l->all->plan->replies)
-			fprintf(stderr, "%s: %s\n", e->to[i],
-			    mta_text(l->mta));
+			fprintf(stderr, "%s: %s\n", e->to[i], mta_text(l->mta));
 		if (a != MTA_CONTINUE && !e->refused[i])
 			return a;
 		taken += !e->refused[i];

@@ -34,10 +34,12 @@ acks()
 nobody_serves() { same "$(field workers)" 0; }
 log_has() { grep -q -e "$1" "$D/log" || { tail -n 5 "$D/log"; return 1; }; }
 
+workers=64
+
 # A token comes back in three hours: none does while we test.
 tokens_conf()
 {
-	daemon_conf 'max_workers = 64' '[profile external]' \
+	daemon_conf "max_workers = $workers" '[profile external]' \
 	    'tokens_rate = 8/1d' 'allow = 198.51.100.0/24' \
 	    "tokens_overrides = $D/overrides" "$@"
 }
@@ -146,6 +148,16 @@ rm -f "$D/overrides"
 echo '# none' >"$D/overrides"
 restarted() { daemon_stop; daemon_start && acks 0 -n 5 --auth frank; }
 check "and over a restart" restarted
+
+resized()
+{
+	workers=80
+	daemon_stop
+	tokens_conf 'tokens_mode = enforce'
+	daemon_start && log_has 'with its new sizes; nothing was lost' &&
+	    acks 0 -n 5 --auth frank
+}
+check "and over a map of another size" resized
 
 # ---- dry-run ---------------------------------------------------------------
 
