@@ -14,7 +14,7 @@
 #define WORDS 3
 
 int
-overrides_compare(const void *a, const void *b)
+tide_overrides_compare(const void *a, const void *b)
 {
 	const struct tide_override *one = a, *other = b;
 
@@ -157,11 +157,11 @@ sort(struct tide_overrides *all, const char *path, struct tide_err *err)
 
 	if (all->count == 0)
 		return 0;
-	qsort(all->list, all->count, sizeof *all->list, overrides_compare);
+	qsort(all->list, all->count, sizeof *all->list, tide_overrides_compare);
 	for (i = 1; i < all->count; i++) {
 		const struct tide_override *o = &all->list[i];
 
-		if (overrides_compare(o - 1, o) != 0)
+		if (tide_overrides_compare(o - 1, o) != 0)
 			continue;
 		tide_key_net(&o->net, &key);
 		(void)snprintf(net, sizeof net, "%s", key.text);

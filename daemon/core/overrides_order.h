@@ -5,6 +5,6 @@
 #define CORE_OVERRIDES_ORDER_H
 
 /* For qsort() and bsearch(). */
-int overrides_compare(const void *, const void *);
+int tide_overrides_compare(const void *, const void *);
 
 #endif

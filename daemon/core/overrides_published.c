@@ -132,8 +132,8 @@ tide_overrides_find(
 	if (all->count == 0 || strlen(key) >= sizeof want.key)
 		return NULL;
 	memcpy(want.key, key, strlen(key) + 1);
-	return bsearch(
-	    &want, all->list, all->count, sizeof *all->list, overrides_compare);
+	return bsearch(&want, all->list, all->count, sizeof *all->list,
+	    tide_overrides_compare);
 }
 
 const struct tide_override *

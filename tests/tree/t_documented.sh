@@ -40,7 +40,7 @@ make_tables()
 	# shellcheck disable=SC2086 # words, by intent
 	$CC -std=c11 -D_GNU_SOURCE -Iinclude ${SAN:+-fsanitize=$SAN} \
 		-o "$dir/tables" "$dir/tables.c" "$B/libtidemark.a" \
-		-llmdb -lxxhash -lm -pthread &&
+		-llmdb -lxxhash -lsodium -lidn2 -lm -pthread &&
 		"$dir/tables" | sort >"$dir/keys" &&
 		"$dir/tables" counters >"$dir/counters" &&
 		[ "$(wc -l <"$dir/keys")" -gt 20 ] &&
@@ -67,7 +67,7 @@ both()
 
 keys_in_sample()
 {
-	sed -n 's/^#\{0,1\}\([a-z_]*\) =.*/\1/p' conf/tidemark.conf |
+	sed -n 's/^#\{0,1\}\([a-z0-9_]*\) =.*/\1/p' conf/tidemark.conf |
 		sort -u >"$dir/sample"
 	sort -u "$dir/keys" >"$dir/table"
 	both "$dir/table" "$dir/sample"
@@ -75,7 +75,7 @@ keys_in_sample()
 
 keys_in_page()
 {
-	sed -n 's/^\.It Ic \([a-z_]*\) .*/\1/p' "$dir/tidemark.conf.5" |
+	sed -n 's/^\.It Ic \([a-z0-9_]*\) .*/\1/p' "$dir/tidemark.conf.5" |
 		sort -u >"$dir/page"
 	both "$dir/table" "$dir/page"
 }
