@@ -97,18 +97,35 @@ retire_map(
 	    &c->map->flow, &c->carried.bytes, &c->carried.size, err);
 }
 
+/* As they are, if their tables have the same size: false if not. */
+static bool
+copy_allowances(struct tide_map *to, const struct tide_map *from)
+{
+	static const unsigned tables[] = { TIDE_REGION_TOKENS,
+		TIDE_REGION_DISTINCT };
+	unsigned i;
+
+	if (to->control->head.accounts != from->control->head.accounts)
+		return false;
+	for (i = 0; i < 2; i++)
+		memcpy(to->base[tables[i]], from->base[tables[i]],
+		    to->length[tables[i]]);
+	return true;
+}
+
 /* The map has other sizes: make a new one with what the old one knew. */
 static int
 replace_outgrown(struct collector *c, struct tide_err *err)
 {
 	struct tide_counters *kept = malloc(sizeof *kept);
+	struct tide_map *old = NULL;
 	int rc;
 
 	if (kept == NULL)
 		return tide_err_errno(err, "replacing the live map");
 	rc = retire_map(c, kept, err);
 	if (rc == 0) {
-		tide_map_detach(c->map);
+		old = c->map;
 		rc = tide_live_open(&c->config, &c->archive.key, true, &c->map,
 			 err) == TIDE_LIVE_MADE
 		    ? 0
@@ -116,9 +133,12 @@ replace_outgrown(struct collector *c, struct tide_err *err)
 	}
 	if (rc == 0) {
 		add_counters(c->map->counters, kept);
-		tide_log(TIDE_LOG_INFO,
-		    "live map made with its new sizes; nothing was lost");
+		tide_log(TIDE_LOG_INFO, "live map made with its new sizes; %s",
+		    copy_allowances(c->map, old)
+			? "nothing was lost"
+			: "all allowances are full again");
 	}
+	tide_map_detach(old);
 	free(kept);
 	return rc;
 }

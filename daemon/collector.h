@@ -71,6 +71,8 @@ struct collector {
 	bool bans_queued;
 	bool classes_stale; /* a reload changed them */
 	struct chore *chores;
+	uint64_t longest_ms; /* of all allowances, from empty to full */
+	uint64_t swept;	     /* slots of tokens, in this turn */
 	bool stop;
 };
 

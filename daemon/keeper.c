@@ -24,6 +24,9 @@
 #include "tidemark/clock.h"
 #include "tidemark/flow_state.h"
 #include "tidemark/log.h"
+#include "tidemark/overrides.h"
+
+#define SLICES 4096u /* of the table of tokens, one a round */
 
 /* ---- overflows --------------------------------------------------------- */
 
@@ -139,6 +142,49 @@ set_classes(struct collector *c)
 	c->classes_stale = false;
 }
 
+/* ---- allowances -------------------------------------------------------- */
+
+/* What a sweep takes for too far ahead: nothing that any limit could say. */
+static void
+find_longest(struct collector *c)
+{
+	struct tide_overrides overrides = { 0 };
+	struct tide_allowance a;
+	struct tide_err err;
+	uint64_t ms;
+	unsigned p;
+
+	if (tide_overrides_attach(&overrides, c->config.runtime_dir, &err) < 0)
+		tide_log(TIDE_LOG_WARNING, "%s", err.text);
+	c->longest_ms = tide_overrides_longest_ms(&overrides);
+	tide_overrides_free(&overrides);
+	for (p = 0; p < c->config.profiles; p++) {
+		const struct tide_profile *f = &c->config.profile[p];
+
+		if (tide_allowance_make(
+			&a, f->tokens_burst, f->tokens_rate, &err) < 0)
+			continue;
+		ms = tide_allowance_depth_ms(&a);
+		if (ms > c->longest_ms)
+			c->longest_ms = ms;
+	}
+}
+
+/* A slice each round, all of them in about 20 s. */
+static void
+sweep_tokens(struct collector *c)
+{
+	const struct tide_tokens *t = &c->map->tokens;
+	struct tide_tokens_sweep found = { 0 };
+	uint64_t slice = t->capacity / SLICES;
+
+	if (slice < TIDE_TOKENS_BLOCK)
+		slice = TIDE_TOKENS_BLOCK;
+	tide_tokens_sweep(
+	    t, c->swept, slice, tide_clock_mono_ms(), c->longest_ms, &found);
+	c->swept = (c->swept + slice) % t->capacity;
+}
+
 /* ---- opening, and the rounds ------------------------------------------- */
 
 static void
@@ -189,6 +235,7 @@ keeper_open(struct collector *c, struct tide_err *err)
 	if (open_pool(c, err) < 0)
 		return -1;
 	set_classes(c);
+	find_longest(c);
 	load_carried(c);
 	tide_bans_clear(c->map->bans, c->map->control->head.bans);
 	return tide_archive_walk_bans(
@@ -202,11 +249,14 @@ keeper_round(struct collector *c)
 
 	(void)pthread_mutex_lock(&c->lock);
 	stale = c->classes_stale;
-	if (stale)
+	if (stale) {
 		set_classes(c);
+		find_longest(c);
+	}
 	(void)pthread_mutex_unlock(&c->lock);
 	(void)tide_pool_drain(&c->pool);
 	tide_pool_leak(&c->pool, tide_clock_mono_ms());
 	tide_pool_resolve(&c->pool);
 	chores_round(c);
+	sweep_tokens(c);
 }

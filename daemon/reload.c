@@ -9,6 +9,7 @@
 #include "collector.h"
 #include "tidemark/files.h"
 #include "tidemark/log.h"
+#include "tidemark/overrides.h"
 #include "tidemark/params.h"
 
 static char *
@@ -59,7 +60,8 @@ take_over(struct collector *c, const struct tide_config *config, char **text)
 {
 	struct tide_err err;
 
-	if (tide_files_publish_config(config, c->generation + 1, &err) < 0) {
+	if (tide_overrides_publish(config, &err) < 0 ||
+	    tide_files_publish_config(config, c->generation + 1, &err) < 0) {
 		*text = strdup(err.text);
 		return -1;
 	}

@@ -29,6 +29,7 @@
 #include "tidemark/clock.h"
 #include "tidemark/files.h"
 #include "tidemark/log.h"
+#include "tidemark/overrides.h"
 
 #define BACKOFF_FIRST_MS 100
 #define BACKOFF_MOST_MS 30000
@@ -518,6 +519,8 @@ publish(struct tide_err *err)
 	if (tide_files_read_config(
 		sv.config->runtime_dir, &old, &generation, err) < 0)
 		generation = 0;
+	if (tide_overrides_publish(sv.config, err) < 0)
+		return -1;
 	return tide_files_publish_config(sv.config, generation + 1, err);
 }
 

@@ -7,6 +7,9 @@
  *   serve     one connection on stock libmilter
  *   callbacks libmilter's calls, translated
  *   session   the facts of a connection and of its message
+ *   charge    who pays into the leaky buckets, bans
+ *   allowance tokens and different recipients of an account
+ *   follow    a new configuration taken over
  *   verdict   facts to answer: a pure function
  */
 #ifndef MILTER_MILTER_H

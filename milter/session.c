@@ -8,7 +8,6 @@
 
 #include "session.h"
 #include "tidemark/clock.h"
-#include "tidemark/files.h"
 #include "tidemark/log.h"
 #include "tidemark/window.h"
 
@@ -143,36 +142,6 @@ session_end(void)
 
 /* ---- message ----------------------------------------------------------- */
 
-/* Has the collector published another configuration? */
-static void
-follow_configuration(void)
-{
-	struct tide_config *fresh;
-	uint64_t generation;
-	struct tide_err err;
-	int profile;
-
-	if (session.map == NULL ||
-	    atomic_load(&session.map->control->generation) ==
-		session.generation)
-		return;
-	fresh = malloc(sizeof *fresh);
-	if (fresh != NULL &&
-	    tide_files_read_config(
-		session.config.runtime_dir, fresh, &generation, &err) == 0) {
-		profile = tide_config_profile(
-		    fresh, session.config.profile[session.profile].name);
-		if (profile >= 0) {
-			session.config = *fresh;
-			session.generation = generation;
-			session.profile = (unsigned)profile;
-			tide_log_open("tidemark-milter", fresh->log,
-			    (enum tide_log_level)fresh->log_level);
-		}
-	}
-	free(fresh);
-}
-
 static void
 forget_message(void)
 {
@@ -182,6 +151,7 @@ forget_message(void)
 	memset(&session.message, 0, sizeof session.message);
 	session.message.to = to; /* the array serves the next message, too */
 	session.message.room = room;
+	memset(&session.allowance, 0, sizeof session.allowance);
 	session.in_message = false;
 }
 
@@ -199,7 +169,7 @@ session_mail(const char *sender, const char *auth)
 	struct message *m = &session.message;
 
 	session_abort();
-	follow_configuration();
+	session_follow();
 	session.in_message = true;
 	m->began_ns = tide_clock_mono_ns();
 	copy_printable(m->sender, sizeof m->sender, sender);
@@ -209,6 +179,7 @@ session_mail(const char *sender, const char *auth)
 	m->froms = tide_address_hashes(
 	    &session.map->control->head.key, sender, m->from);
 	charge_sender(&session.charge, sender, auth);
+	allowance_begin(&session.allowance, &session.charge, sender, auth);
 }
 
 /* Room for two more hashes; false past the most we remember. */
@@ -252,6 +223,7 @@ facts_now(void)
 
 	return (struct facts){ .on_error = p->on_error,
 		.ban_answer = p->ban_answer,
+		.tokens_action = p->tokens_action,
 		.bypassed = session.map != NULL &&
 		    tide_map_bypassed(session.map, tide_clock_wall_ms()),
 		.pulse_stale = session.map != NULL &&
@@ -278,6 +250,8 @@ judge_recipient(const char *address)
 		f.protected_to = true;
 		(void)charge_group(&session.charge, TIDE_RBSENDER, 1);
 		count(TIDE_COUNT_RECIPIENTS_PROTECTED, 1);
+	} else if (!f.bypassed) {
+		f.shortage = allowance_recipient(&session.allowance, address);
 	}
 	return verdict_recipient(&f);
 }
@@ -316,6 +290,7 @@ session_abort(void)
 		count(TIDE_COUNT_RECIPIENTS_UNKNOWN, session.message.unknown);
 		count(TIDE_COUNT_RECIPIENTS_REFUSED, session.message.refused);
 	}
+	allowance_give_back(&session.allowance);
 	forget_message();
 }
 
@@ -367,14 +342,18 @@ static void
 log_message(const struct message *m, const struct verdict *v)
 {
 	double ms = (double)(tide_clock_mono_ns() - m->began_ns) / 1e6;
+	char left[32];
 
 	tide_log(TIDE_LOG_INFO,
 	    "%s: profile=%s daemon=%s client=%s auth=%s from=%s rcpts=%u "
-	    "unknown=%u refused=%u banned=%u verdict=%s reason=%s ms=%.1f%s",
+	    "unknown=%u refused=%u banned=%u verdict=%s reason=%s%s "
+	    "ms=%.1f%s",
 	    or_dash(m->qid), session.config.profile[session.profile].name,
 	    session.daemon, session.client, m->auth, m->sender, m->accepted,
-	    m->unknown, m->refused, m->held_off, verdict_name(v->answer),
-	    v->reason, ms, m->forgotten > 0 ? " forgotten=some" : "");
+	    m->unknown, m->refused, m->held_off - session.allowance.refused,
+	    verdict_name(v->answer), v->reason,
+	    allowance_show(&session.allowance, left, sizeof left), ms,
+	    m->forgotten > 0 ? " forgotten=some" : "");
 }
 
 /* A message about to be accepted is a drop for its sender and its client. */
@@ -410,6 +389,8 @@ session_decide(void)
 	if (!f.map_usable || m->forgotten > 0)
 		note_lapse();
 	count_message(m, &v, &f);
+	if (v.answer != ANSWER_ACCEPT)
+		allowance_give_back(&session.allowance);
 	log_message(m, &v);
 	forget_message();
 	return v;

@@ -8,6 +8,7 @@
 #ifndef MILTER_SESSION_H
 #define MILTER_SESSION_H
 
+#include "allowance.h"
 #include "charge.h"
 #include "milter.h"
 #include "tidemark/hash.h"
@@ -41,6 +42,7 @@ struct session {
 	char daemon[64]; /* {daemon_name} */
 	bool in_message;
 	struct charge charge;
+	struct allowance allowance;
 	struct message message;
 };
 
@@ -66,6 +68,9 @@ void session_qid(const char *);
 
 /* The end of the message: remember it, reach the verdict, log one line. */
 struct verdict session_decide(void);
+
+/* Take over a new configuration, if there is one (follow.c). */
+void session_follow(void);
 
 /* The message will not get to its end. */
 void session_abort(void);

@@ -64,6 +64,45 @@ answer_for_ban(const struct facts *f)
 	return v;
 }
 
+const char *
+shortage_name(enum short_of of)
+{
+	return of == SHORT_OF_TOKENS  ? "tokens"
+	    : of == SHORT_OF_DISTINCT ? "distinct"
+				      : "-";
+}
+
+/* Rounded up to what a person would say: 40s, 15min, 3h. */
+static uint64_t
+round_wait(uint64_t ms)
+{
+	uint64_t unit = ms <= 120000 ? 1000 : ms <= 7200000 ? 60000 : 3600000;
+
+	return (ms / unit + (ms % unit != 0 || ms == 0)) * unit;
+}
+
+static struct verdict
+answer_for_shortage(const struct facts *f)
+{
+	const struct shortage *s = &f->shortage;
+	bool later = f->tokens_action == TIDE_TOKENS_DELAY &&
+	    s->come_back_ms != UINT64_MAX;
+	struct verdict v = refuse(later ? ANSWER_TEMPFAIL : ANSWER_REJECT,
+	    shortage_name(s->of), "4.7.1", "5.7.1");
+	char wait[TIDE_UNITS_MAX] = "";
+
+	if (later)
+		(void)tide_time_show(
+		    round_wait(s->come_back_ms), wait, sizeof wait);
+	else
+		v.code = "554";
+	(void)snprintf(v.text, sizeof v.text, "%s%s%s",
+	    s->of == SHORT_OF_TOKENS ? "Not enough tokens available"
+				     : "Too many different recipients in a day",
+	    later ? "; come back in " : "", wait);
+	return v;
+}
+
 struct verdict
 verdict_recipient(const struct facts *f)
 {
@@ -73,6 +112,8 @@ verdict_recipient(const struct facts *f)
 		return accept_for("bypass");
 	if (f->banned)
 		return answer_for_ban(f);
+	if (f->shortage.of != SHORT_OF_NOTHING)
+		return answer_for_shortage(f);
 	if (!f->protected_to)
 		return accept_for("-");
 	v = refuse(ANSWER_REJECT, "protected", "4.7.1", "5.7.1");

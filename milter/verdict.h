@@ -12,6 +12,14 @@
 
 enum verdict_answer { ANSWER_ACCEPT, ANSWER_TEMPFAIL, ANSWER_REJECT };
 
+/* Why a recipient does not fit into the account's allowance. */
+enum short_of { SHORT_OF_NOTHING, SHORT_OF_TOKENS, SHORT_OF_DISTINCT };
+
+struct shortage {
+	enum short_of of;
+	uint64_t come_back_ms; /* UINT64_MAX: it never will fit */
+};
+
 /* What is known when the answer is due. */
 struct facts {
 	uint32_t on_error;   /* the profile's: enum tide_on_error */
@@ -23,6 +31,8 @@ struct facts {
 	bool banned;	     /* of a recipient: a ban stands */
 	bool protected_to;   /* of a recipient: not for this sender */
 	uint64_t banned_for_ms;
+	uint32_t tokens_action;	  /* enum tide_tokens_action */
+	struct shortage shortage; /* of a recipient */
 };
 
 struct verdict {
@@ -35,6 +45,9 @@ struct verdict {
 /* At RCPT, and at the end of message. */
 struct verdict verdict_recipient(const struct facts *);
 struct verdict verdict_message(const struct facts *);
+
+/* A word for the log. */
+const char *shortage_name(enum short_of);
 
 const char *verdict_name(enum verdict_answer);
 

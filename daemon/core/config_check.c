@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "config_read.h"
+#include "tidemark/keys.h"
+#include "tidemark/overrides.h"
 #include "tidemark/sizing.h"
 #include "tidemark/units.h"
 
@@ -152,6 +154,34 @@ check_groups(struct reading *r, unsigned i)
 	}
 }
 
+static void
+complain_profile(
+    struct reading *r, unsigned i, const char *key, const struct tide_err *err)
+{
+	tide_complain(
+	    r->complaints, blame_profile(r, i, key), "%s: %s", key, err->text);
+}
+
+static void
+check_tokens(struct reading *r, unsigned i)
+{
+	const struct tide_profile *p = &r->config->profile[i];
+	uint32_t order[TIDE_KEY_SOURCES];
+	struct tide_overrides overrides = { 0 };
+	struct tide_allowance allowance;
+	struct tide_err err;
+
+	if (tide_allowance_make(
+		&allowance, p->tokens_burst, p->tokens_rate, &err) < 0)
+		complain_profile(r, i, "tokens_rate", &err);
+	if (tide_key_order_parse(p->account_key, order, &err) < 0)
+		complain_profile(r, i, "account_key", &err);
+	if (p->tokens_overrides[0] != '\0' &&
+	    tide_overrides_read(&overrides, p->tokens_overrides, i, &err) < 0)
+		complain_profile(r, i, "tokens_overrides", &err);
+	tide_overrides_free(&overrides);
+}
+
 /* About; the filter rounds up to whole blocks. */
 static double
 window_bytes(const struct tide_config *c)
@@ -218,6 +248,7 @@ tide_reading_check(struct reading *r)
 		if (!place_of(r, section, "daemons")->bad)
 			check_daemons(r, i);
 		check_groups(r, i);
+		check_tokens(r, i);
 	}
 	check_retention(r);
 	check_window_fits(r);

@@ -17,7 +17,7 @@
 
 const char *const tide_region_name[TIDE_REGIONS] = { "control", "acceptor",
 	"slots", "counters", "window0", "window1", "flow", "buckets",
-	"mailboxes", "bans" };
+	"mailboxes", "bans", "tokens", "distinct" };
 
 const char *const tide_stage_name[TIDE_STAGES] = { "none", "connect", "mail",
 	"rcpt", "eom" };
@@ -30,7 +30,9 @@ tide_map_layout(void)
 		sizeof(struct tide_counters), sizeof(struct tide_window),
 		sizeof(struct tide_config), TIDE_COUNTER_COUNT,
 		sizeof(struct tide_flow_head), sizeof(struct tide_class),
-		sizeof(struct tide_mailbox), sizeof(struct tide_ban) };
+		sizeof(struct tide_mailbox), sizeof(struct tide_ban),
+		sizeof(struct tide_tokens_slot),
+		sizeof(struct tide_distinct_sketch) };
 
 	return (uint32_t)tide_hash_check(sizes, sizeof sizes);
 }
@@ -62,6 +64,10 @@ tide_map_region_length(
 		return pages(tide_flow_sizes(&head->flow).mailboxes);
 	case TIDE_REGION_BANS:
 		return pages(tide_bans_size(head->bans));
+	case TIDE_REGION_TOKENS:
+		return pages(tide_tokens_bytes(head->accounts));
+	case TIDE_REGION_DISTINCT:
+		return pages(tide_distinct_bytes(head->accounts));
 	default:
 		return TIDE_PAGE + pages(tide_bloom_bytes(&head->senders)) +
 		    pages(tide_bloom_bytes(&head->recipients));
@@ -219,6 +225,13 @@ name_regions(struct tide_map *map)
 	map->window[0] = map->base[TIDE_REGION_WINDOW0];
 	map->window[1] = map->base[TIDE_REGION_WINDOW1];
 	map->bans = map->base[TIDE_REGION_BANS];
+	map->tokens =
+	    (struct tide_tokens){ .slots = map->base[TIDE_REGION_TOKENS],
+		    .capacity = map->control->head.accounts };
+	map->distinct =
+	    (struct tide_distinct){ .sketches = map->base[TIDE_REGION_DISTINCT],
+		    .capacity = map->control->head.accounts,
+		    .period_ms = TIDE_DISTINCT_PERIOD_MS };
 	tide_flow_attach(&map->flow, map->base[TIDE_REGION_FLOW],
 	    map->base[TIDE_REGION_BUCKETS], map->base[TIDE_REGION_MAILBOXES],
 	    &map->control->head.flow);

@@ -48,6 +48,7 @@ static const char *const log_levels[] = { "error", "warning", "info", "debug",
 static const char *const modes[] = { "off", "dry-run", "enforce", NULL };
 static const char *const sender_keys[] = { "address+network", "address", NULL };
 static const char *const ban_answers[] = { "reject", "tempfail", NULL };
+static const char *const tokens_actions[] = { "reject", "delay", NULL };
 static const char *const on_errors[] = { "accept", "tempfail", "reject", NULL };
 
 const char *const tide_group_name[TIDE_GROUPS] = { "OKSENDER", "OKIP",
@@ -122,6 +123,11 @@ const struct tide_param tide_params[] = {
 	{ GLOBAL(max_bans), RESTART, .kind = TIDE_PARAM_COUNT,
 	  .fallback = "8k", RANGE("64", "1m"),
 	  .help = "How many bans may stand at once." },
+	{ GLOBAL(max_accounts), RESTART, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "16k", RANGE("64", "4m"),
+	  .help = "How many accounts may have less than their full allowance "
+		"at once, rounded up to a power of two. Each takes 272 bytes. "
+		"Accounts beyond it pass uncounted." },
 	{ GLOBAL(ban_most), RELOAD, .kind = TIDE_PARAM_TIME,
 	  .fallback = "1w", RANGE("1s", "520w"),
 	  .help = "The longest a ban gets, however often it is lengthened." },
@@ -220,6 +226,43 @@ const struct tide_param tide_params[] = {
 	    "each attempt on a protected mailbox"),
 	GROUP(SBSENDER, sbsender, "20/h", "5min", "2h",
 	    "each attempt while banned, which lengthens the ban"),
+	{ PROFILE(tokens_mode), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "off", .choices = modes,
+	  .help = "Outgoing allowances, in tokens: off; dry-run counts what "
+		"it would have refused; enforce refuses." },
+	{ PROFILE(tokens_burst), RELOAD, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "100", RANGE("0", "1m"),
+	  .help = "The most tokens that an account holds, "
+		"and has when it is new." },
+	{ PROFILE(tokens_rate), RELOAD, .kind = TIDE_PARAM_RATE,
+	  .fallback = "100/d",
+	  .help = "How fast they come back. In any time an account gets no "
+		"more than the burst and what came back in it." },
+	{ PROFILE(tokens_cost), RELOAD, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "1", RANGE("1", "1m"),
+	  .help = "How many tokens a recipient costs." },
+	{ PROFILE(tokens_action), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "reject", .choices = tokens_actions,
+	  .help = "How a recipient is answered that the tokens do not suffice "
+		"for, or that is one too many: reject (554), or delay (451), "
+		"which says when to come back." },
+	{ PROFILE(account_key), RELOAD, .kind = TIDE_PARAM_WORDS,
+	  .fallback = "user sender client",
+	  .help = "Whose the allowance is: the first of these that the message "
+		"has. user is the authenticated one, sender that of the "
+		"envelope (see sender_key), client the client's address." },
+	{ PROFILE(tokens_overrides), RELOAD, .kind = TIDE_PARAM_PATH,
+	  .fallback = "",
+	  .help = "A file with allowances of their own, a line each: "
+		"KEY BURST RATE. It is read again with the configuration." },
+	{ PROFILE(distinct_mode), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "off", .choices = modes,
+	  .help = "A limit on different recipients: off; dry-run counts what "
+		"it would have refused; enforce refuses." },
+	{ PROFILE(distinct_limit), RELOAD, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "0", RANGE("0", "1m"),
+	  .help = "How many different recipients an account may write to in "
+		"a day, an estimate within a tenth. 0 is no limit." },
 };
 /* clang-format on */
 

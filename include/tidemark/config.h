@@ -44,6 +44,9 @@ enum tide_mode { TIDE_MODE_OFF, TIDE_MODE_DRY_RUN, TIDE_MODE_ENFORCE };
 
 enum tide_ban_answer { TIDE_BAN_REJECT, TIDE_BAN_TEMPFAIL };
 
+/* Out of tokens: 5xx, or 4xx with the time to come back. */
+enum tide_tokens_action { TIDE_TOKENS_REJECT, TIDE_TOKENS_DELAY };
+
 /* The eight groups of leaky buckets: what is a drop, and who pays. */
 enum tide_group {
 	TIDE_OKSENDER, /* a message accepted */
@@ -87,6 +90,15 @@ struct tide_profile {
 	uint32_t ipv6_64, ipv6_56, ipv6_48;  /* times an address's limit */
 	uint32_t pad;
 	struct tide_limit group[TIDE_GROUPS];
+	uint32_t tokens_mode; /* enum tide_mode */
+	uint32_t tokens_burst;
+	struct tide_rate tokens_rate;
+	uint32_t tokens_cost;		      /* of a recipient */
+	uint32_t tokens_action;		      /* enum tide_tokens_action */
+	char account_key[TIDE_NAME_MAX];      /* "user sender client" */
+	char tokens_overrides[TIDE_PATH_MAX]; /* overrides.h */
+	uint32_t distinct_mode;		      /* enum tide_mode */
+	uint32_t distinct_limit;	      /* recipients in a day; 0: none */
 };
 
 struct tide_config {
@@ -110,6 +122,7 @@ struct tide_config {
 
 	uint32_t max_buckets;
 	uint32_t max_bans;
+	uint32_t max_accounts;
 	uint64_t ban_most; /* however often it is lengthened */
 
 	uint64_t window_span;

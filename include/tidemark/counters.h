@@ -50,6 +50,17 @@ X(MESSAGES_TOO_FAST, messages_too_fast, PROFILE, \
     "messages refused because a bucket overflowed") \
 X(PULSE_STALE, pulse_stale, PROFILE, \
     "messages let pass because the collector had no pulse") \
+X(TOKENS_TAKEN, tokens_taken, PROFILE, "tokens taken for recipients") \
+X(TOKENS_GIVEN_BACK, tokens_given_back, PROFILE, \
+    "tokens given back for messages that came to nothing") \
+X(TOKENS_UNCOUNTED, tokens_uncounted, PROFILE, \
+    "recipients let pass because max_accounts was reached") \
+X(RECIPIENTS_SHORT, recipients_short, PROFILE, \
+    "recipients that the tokens did not suffice for, dry-run or not") \
+X(RECIPIENTS_MANY, recipients_many, PROFILE, \
+    "recipients past distinct_limit, dry-run or not") \
+X(DISTINCT_UNCOUNTED, distinct_uncounted, PROFILE, \
+    "recipients not in the estimate because max_accounts was reached") \
 X(SENDERS_NEW, senders_new, GLOBAL, "new senders in their window") \
 X(RECIPIENTS_NEW, recipients_new, GLOBAL, "new recipients in their window") \
 X(WORKERS_FORKED, workers_forked, GLOBAL, "workers started") \

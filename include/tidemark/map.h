@@ -18,6 +18,8 @@
  *   buckets   workers; collector       all three
  *   mailboxes each worker; collector   all three
  *   bans      collector                collector
+ *   tokens    workers; collector       all three
+ *   distinct  workers                  all three
  *
  * Tools map everything read-only.  Bytes found here were written by another
  * process: check them, never assert on them.
@@ -34,13 +36,18 @@
 #include "tidemark/buckets.h"
 #include "tidemark/config.h"
 #include "tidemark/counters.h"
+#include "tidemark/distinct.h"
 #include "tidemark/epoch.h"
 #include "tidemark/err.h"
 #include "tidemark/hash.h"
+#include "tidemark/tokens.h"
 
 #define TIDE_MAP_MAGIC 0x6b72616d65646974ull /* "tidemark" */
 #define TIDE_MAP_VERSION 1u
 #define TIDE_PAGE 4096u
+
+/* Two of them, of which the older one fades, are at most a day. */
+#define TIDE_DISTINCT_PERIOD_MS (12 * 3600 * 1000u)
 
 enum tide_region_id {
 	TIDE_REGION_CONTROL,
@@ -53,6 +60,8 @@ enum tide_region_id {
 	TIDE_REGION_BUCKETS,
 	TIDE_REGION_MAILBOXES,
 	TIDE_REGION_BANS,
+	TIDE_REGION_TOKENS,
+	TIDE_REGION_DISTINCT,
 	TIDE_REGIONS
 };
 
@@ -73,6 +82,7 @@ struct tide_control_head {
 	struct tide_flow_shape flow;
 	uint32_t slots;
 	uint32_t bans;
+	uint32_t accounts; /* a power of two */
 	uint64_t check;
 };
 
@@ -203,6 +213,8 @@ struct tide_map {
 	struct tide_window *window[2];
 	struct tide_flow flow;
 	struct tide_bans *bans;
+	struct tide_tokens tokens;
+	struct tide_distinct distinct;
 	void *base[TIDE_REGIONS];
 	size_t length[TIDE_REGIONS];
 	uint64_t table_id; /* which published table this is */

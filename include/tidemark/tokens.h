@@ -49,6 +49,7 @@
 #include "tidemark/units.h"
 
 #define TIDE_TOKEN 1000u /* costs and levels are in thousandths of a token */
+#define TIDE_TOKENS_TICKS 1024u /* in a millisecond */
 #define TIDE_TOKENS_BURST_MAX 1000000u
 #define TIDE_TOKENS_STALE_MS 60000u
 #define TIDE_TOKENS_BLOCK 64u /* slots an account may stand in */

@@ -36,6 +36,8 @@ static const char usage[] =
     "  --unique            queue id in front of each sender and recipient\n"
     "  --retry             dial again when a connection is lost\n"
     "  --together          open all connections before the first message\n"
+    "  --abort             give each message up after its recipients\n"
+    "  --replies           refused recipients and why, on stderr\n"
     "  --json              the end line as JSON\n"
     "  --quiet             nothing but the end line\n";
 
@@ -48,6 +50,8 @@ static const struct option longs[] = {
 	{ "unique", no_argument, NULL, 'U' },
 	{ "retry", no_argument, NULL, 'R' },
 	{ "together", no_argument, NULL, 'T' },
+	{ "abort", no_argument, NULL, 'B' },
+	{ "replies", no_argument, NULL, 'S' },
 	{ "json", no_argument, NULL, 'J' },
 	{ "quiet", no_argument, NULL, 'Q' },
 	{ "help", no_argument, NULL, 'h' },
@@ -159,6 +163,10 @@ set_flag(struct replay_plan *plan, int option, bool *json)
 		return plan->retry = true;
 	case 'T':
 		return plan->together = true;
+	case 'B':
+		return plan->abort = true;
+	case 'S':
+		return plan->replies = true;
 	case 'J':
 		return *json = true;
 	case 'Q':

@@ -199,14 +199,16 @@ note_acked(const struct lane *l, const struct envelope *e)
 
 /* Offer every recipient; refused only if all of them are. */
 static enum mta_answer
-send_recipients(struct mta *mta, struct envelope *e)
+send_recipients(const struct lane *l, struct envelope *e)
 {
 	enum mta_answer a = MTA_CONTINUE;
 	size_t taken = 0;
 
 	for (size_t i = 0; i < e->n_to; i++) {
-		a = mta_rcpt(mta, e->to[i]);
+		a = mta_rcpt(l->mta, e->to[i]);
 		e->refused[i] = mta_refuses(a);
+		if (e->refused[i] && l->all->plan->replies)
+			fprintf(stderr, "%s: %s\n", e->to[i], mta_text(l->mta));
 		if (a != MTA_CONTINUE && !e->refused[i])
 			return a;
 		taken += !e->refused[i];
@@ -237,10 +239,10 @@ send_mail(struct lane *l, struct envelope *e, const struct mail *m, bool *whole)
 	*whole = false;
 	a = mta_mail(l->mta, e->from, e->qid, l->all->plan->user);
 	if (a == MTA_CONTINUE)
-		a = send_recipients(l->mta, e);
-	if (a == MTA_CONTINUE)
+		a = send_recipients(l, e);
+	if (a == MTA_CONTINUE && !l->all->plan->abort)
 		a = send_content(l->mta, m);
-	if (a != MTA_CONTINUE) {
+	if (a != MTA_CONTINUE || l->all->plan->abort) {
 		mta_abort(l->mta);
 		return a;
 	}

@@ -40,7 +40,7 @@ make_tables()
 	# shellcheck disable=SC2086 # words, by intent
 	$CC -std=c11 -D_GNU_SOURCE -Iinclude ${SAN:+-fsanitize=$SAN} \
 		-o "$dir/tables" "$dir/tables.c" "$B/libtidemark.a" \
-		-llmdb -lxxhash -lm -pthread &&
+		-llmdb -lxxhash -lsodium -lidn2 -lm -pthread &&
 		"$dir/tables" | sort >"$dir/keys" &&
 		"$dir/tables" counters >"$dir/counters" &&
 		[ "$(wc -l <"$dir/keys")" -gt 20 ] &&

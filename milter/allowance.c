@@ -1,0 +1,283 @@
+/*
+ * allowance - accounts, tokens, different recipients.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "allowance.h"
+#include "session.h"
+#include "tidemark/clock.h"
+#include "tidemark/distinct.h"
+#include "tidemark/log.h"
+#include "tidemark/overrides.h"
+
+static struct tide_overrides overrides;
+static bool overrides_here;
+
+static const struct tide_profile *
+profile(void)
+{
+	return &session.config.profile[session.profile];
+}
+
+static void
+count(enum tide_counter id, uint64_t by)
+{
+	tide_count_profile(session.map->counters, session.profile, id, by);
+}
+
+/* ---- whose, and how much ----------------------------------------------- */
+
+void
+allowance_forget_overrides(void)
+{
+	tide_overrides_free(&overrides);
+	overrides_here = false;
+}
+
+/* Mapped by those who need them; without them the profile's own hold. */
+static void
+need_overrides(void)
+{
+	struct tide_err err;
+
+	if (overrides_here)
+		return;
+	if (tide_overrides_attach(
+		&overrides, session.config.runtime_dir, &err) < 0)
+		tide_log(TIDE_LOG_WARNING, "%s", err.text);
+	overrides_here = true;
+}
+
+static const struct tide_override *
+find_name(const char *key)
+{
+	return tide_overrides_find(&overrides, session.profile, key);
+}
+
+/*
+ * An account that has authenticated goes by its own name: what it writes as
+ * its sender must not earn it the allowance of another.
+ */
+static const struct tide_override *
+find_override(const struct charge *c, enum tide_key_source source,
+    const struct tide_key *account)
+{
+	const char *name = account->text + strlen("auth:"), *at;
+	const struct tide_override *o = find_name(account->text);
+
+	if (o == NULL && source == TIDE_SOURCE_USER) {
+		at = strrchr(name, '@');
+		o = find_name(name);
+		if (o == NULL && at != NULL)
+			o = find_name(at);
+	} else if (o == NULL && source == TIDE_SOURCE_SENDER) {
+		o = find_name(c->address.text);
+		if (o == NULL)
+			o = find_name(c->domain.text);
+	}
+	if (o == NULL && c->has_client)
+		o = tide_overrides_find_client(
+		    &overrides, session.profile, &c->ip);
+	return o;
+}
+
+static bool
+find_allowance(struct tide_allowance *a, const struct charge *c,
+    enum tide_key_source source, const struct tide_key *account)
+{
+	const struct tide_override *o = NULL;
+	struct tide_err err;
+
+	if (profile()->tokens_overrides[0] != '\0') {
+		need_overrides();
+		o = find_override(c, source, account);
+	}
+	if (o != NULL) {
+		*a = o->allowance;
+		return true;
+	}
+	return tide_allowance_make(a, profile()->tokens_burst,
+		   profile()->tokens_rate, &err) == 0;
+}
+
+/* A profile's name, not its place, keeps its accounts apart from others'. */
+static struct tide_hash
+account_hash(const struct tide_key *account, uint32_t kind)
+{
+	uint32_t limit =
+	    (uint32_t)tide_hash_check(profile()->name, strlen(profile()->name));
+
+	return tide_tokens_key(&session.map->control->head.key, limit + kind,
+	    account->text, account->length);
+}
+
+void
+allowance_begin(struct allowance *a, const struct charge *c, const char *sender,
+    const char *user)
+{
+	const struct tide_profile *p = profile();
+	struct tide_key_facts facts = { .user = user,
+		.sender = sender,
+		.client = c->has_client ? &c->ip : NULL };
+	struct tide_key_rules rules;
+	struct tide_keys keys = { .rules = &rules };
+	enum tide_key_source source;
+	struct tide_key account;
+	struct tide_err err;
+
+	memset(a, 0, sizeof *a);
+	if (session.map == NULL || c->exempt)
+		return;
+	keys.secret = &session.map->control->head.key;
+	tide_key_rules_defaults(&rules);
+	rules.sender_key = p->sender_key;
+	if (tide_key_order_parse(p->account_key, rules.account, &err) < 0)
+		return;
+	source = tide_key_account(&keys, &facts, &account);
+	if (source == TIDE_SOURCE_NONE)
+		return;
+	a->tokens = p->tokens_mode != TIDE_MODE_OFF &&
+	    find_allowance(&a->take.allowance, c, source, &account);
+	a->take.key = account_hash(&account, 0);
+	a->take.cost = (uint64_t)p->tokens_cost * TIDE_TOKEN;
+	a->take.left = tide_tokens_level(&session.map->tokens, a->take.key,
+	    &a->take.allowance, tide_clock_mono_ms());
+	a->distinct =
+	    p->distinct_mode != TIDE_MODE_OFF && p->distinct_limit > 0;
+	a->sketch = account_hash(&account, 1);
+}
+
+/* ---- different recipients ---------------------------------------------- */
+
+static struct tide_hash
+recipient_hash(const char *recipient)
+{
+	const struct tide_hash_key *secret = &session.map->control->head.key;
+	struct tide_key_rules rules;
+	const struct tide_keys keys = { &rules, secret };
+	struct tide_key key;
+
+	tide_key_rules_defaults(&rules);
+	tide_key_address(&keys, recipient, &key);
+	return tide_hash(secret, key.text, key.length);
+}
+
+/* Past the limit?  Two periods of half a day are what counts as a day. */
+static bool
+too_many(const struct allowance *a, uint64_t now)
+{
+	struct tide_estimate e =
+	    tide_distinct_estimate(&session.map->distinct, a->sketch, now);
+
+	return e.both + 0.5 > profile()->distinct_limit;
+}
+
+static void
+note_recipient(const struct allowance *a, const char *recipient, uint64_t now)
+{
+	if (!tide_distinct_add(&session.map->distinct, a->sketch,
+		recipient_hash(recipient), now))
+		count(TIDE_COUNT_DISTINCT_UNCOUNTED, 1);
+}
+
+/* ---- a recipient ------------------------------------------------------- */
+
+static bool
+is_short(struct allowance *a, uint64_t now)
+{
+	switch (tide_tokens_take(&session.map->tokens, &a->take, now)) {
+	case TIDE_TOKENS_TAKEN:
+		a->paid++;
+		count(TIDE_COUNT_TOKENS_TAKEN, profile()->tokens_cost);
+		return false;
+	case TIDE_TOKENS_SHORT:
+		count(TIDE_COUNT_RECIPIENTS_SHORT, 1);
+		return true;
+	default:
+		count(TIDE_COUNT_TOKENS_UNCOUNTED, 1);
+		a->take.left = a->take.allowance.burst * TIDE_TOKEN;
+		return false;
+	}
+}
+
+static struct shortage
+short_of(struct allowance *a, uint64_t now)
+{
+	if (a->distinct && too_many(a, now)) {
+		count(TIDE_COUNT_RECIPIENTS_MANY, 1);
+		if (profile()->distinct_mode == TIDE_MODE_ENFORCE)
+			return (struct shortage){ .of = SHORT_OF_DISTINCT,
+				.come_back_ms = TIDE_DISTINCT_PERIOD_MS -
+				    now % TIDE_DISTINCT_PERIOD_MS };
+	}
+	if (a->tokens && is_short(a, now) &&
+	    profile()->tokens_mode == TIDE_MODE_ENFORCE)
+		return (struct shortage){ .of = SHORT_OF_TOKENS,
+			.come_back_ms = a->take.retry_after_ms };
+	return (struct shortage){ .of = SHORT_OF_NOTHING };
+}
+
+/* Such a message may never get to its own line in the log. */
+static void
+log_first(struct allowance *a, const struct shortage *s)
+{
+	const struct message *m = &session.message;
+	char left[32];
+
+	if (a->refused++ > 0)
+		return;
+	tide_log(TIDE_LOG_INFO,
+	    "%s: profile=%s client=%s auth=%s from=%s recipient refused "
+	    "reason=%s%s",
+	    m->qid[0] != '\0' ? m->qid : "-", profile()->name, session.client,
+	    m->auth, m->sender, shortage_name(s->of),
+	    allowance_show(a, left, sizeof left));
+}
+
+struct shortage
+allowance_recipient(struct allowance *a, const char *recipient)
+{
+	uint64_t now = tide_clock_mono_ms();
+	struct shortage s = { .of = SHORT_OF_NOTHING };
+
+	if (!a->tokens && !a->distinct)
+		return s;
+	s = short_of(a, now);
+	if (charge_always_open(recipient))
+		s.of = SHORT_OF_NOTHING;
+	if (s.of != SHORT_OF_NOTHING)
+		log_first(a, &s);
+	else if (a->distinct)
+		note_recipient(a, recipient, now);
+	return s;
+}
+
+/* ---- the end ----------------------------------------------------------- */
+
+/* An estimate cannot forget: only tokens are given back. */
+void
+allowance_give_back(struct allowance *a)
+{
+	uint64_t now = tide_clock_mono_ms();
+
+	if (a->paid == 0)
+		return;
+	count(TIDE_COUNT_TOKENS_GIVEN_BACK,
+	    (uint64_t)a->paid * profile()->tokens_cost);
+	a->take.result = TIDE_TOKENS_TAKEN;
+	for (; a->paid > 0; a->paid--)
+		tide_tokens_give_back(&session.map->tokens, &a->take, now);
+	a->take.left = tide_tokens_level(
+	    &session.map->tokens, a->take.key, &a->take.allowance, now);
+}
+
+const char *
+allowance_show(const struct allowance *a, char *buf, size_t size)
+{
+	buf[0] = '\0';
+	if (a->tokens)
+		(void)snprintf(buf, size, " tokens=%llu",
+		    (unsigned long long)(a->take.left / TIDE_TOKEN));
+	return buf;
+}

@@ -1,0 +1,47 @@
+/*
+ * allowance - what the account of a message may still send: its tokens, and
+ * how many different recipients it has written to.
+ *
+ * Taken at each recipient that would be accepted, so that no number of
+ * connections gets more than the burst; given back for a message that came to
+ * nothing.  Nothing is taken from whoever is on the allow list.  postmaster
+ * and abuse cost, but are never refused.
+ */
+#ifndef MILTER_ALLOWANCE_H
+#define MILTER_ALLOWANCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "charge.h"
+#include "tidemark/tokens.h"
+#include "verdict.h"
+
+/* Of the message that is going on. */
+struct allowance {
+	bool tokens, distinct;	 /* at work for it */
+	struct tide_take take;	 /* of one recipient */
+	struct tide_hash sketch; /* the account's different recipients */
+	uint32_t paid;		 /* recipients taken for */
+	uint32_t refused;	 /* recipients */
+};
+
+/* At MAIL, after charge_sender(). */
+void allowance_begin(struct allowance *, const struct charge *,
+    const char *sender, const char *user);
+
+/* A recipient that would be accepted.  What stands against it: if nothing,
+ * it is paid for. */
+struct shortage allowance_recipient(struct allowance *, const char *recipient);
+
+/* The message came to nothing. */
+void allowance_give_back(struct allowance *);
+
+/* For the log: " tokens=37", or "". */
+const char *allowance_show(const struct allowance *, char *, size_t);
+
+/* The overrides were published anew. */
+void allowance_forget_overrides(void);
+
+#endif

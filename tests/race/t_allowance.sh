@@ -1,0 +1,189 @@
+#!/bin/sh
+# t_allowance.sh - outgoing allowances, through the milter: the burst is exact
+# over many connections, others notice nothing, what came to nothing is given
+# back, and 2,000 strangers are told from 40 regulars.
+set -u
+. tests/lib/tap.sh
+. tests/lib/daemon.sh
+
+# one recipient a message; 40 different ones
+i=0
+while [ "$i" -lt 40 ]; do
+	i=$((i + 1))
+	printf 'From ann@example.org Mon Mar  3 08:31:55 2025\n'
+	printf 'From: ann@example.org\nTo: r%d@example.net\n\nHello.\n\n' "$i"
+done >"$D/box"
+
+post()
+{
+	"$FEED" -s "local:$D/run/external.sock" "$@" --quiet "$D/box" \
+	    >"$D/feed.out" 2>"$D/replies"
+}
+
+# acks NUMBER FEED-OPTIONS... - so many messages are acknowledged.
+acks()
+{
+	acks_want=$1
+	shift
+	post "$@"
+	cat "$D/feed.out"
+	sed 5q "$D/replies"
+	same "acked $(of acked "$D/feed.out")" "acked $acks_want"
+}
+
+nobody_serves() { same "$(field workers)" 0; }
+log_has() { grep -q -e "$1" "$D/log" || { tail -n 5 "$D/log"; return 1; }; }
+
+workers=64
+
+# A token comes back in three hours: none does while we test.
+tokens_conf()
+{
+	daemon_conf "max_workers = $workers" '[profile external]' \
+	    'tokens_rate = 8/1d' 'allow = 198.51.100.0/24' \
+	    "tokens_overrides = $D/overrides" "$@"
+}
+
+# ---- the first burst -------------------------------------------------------
+
+echo '# nobody yet' >"$D/overrides"
+tokens_conf 'tokens_mode = enforce'
+check "starts" daemon_start
+check "a first burst over 8 connections is exactly beta" \
+    acks 100 -c 8 -n 400 -m 50 --together --auth ann
+check "all others were refused" same "$(of rejected "$D/feed.out")" 300
+check "what was taken is what was sent" same "$(counter tokens_taken)" 100
+check "another account notices nothing" acks 10 -n 10 --auth bob
+check "the log line says what is left" log_has 'auth=bob .* tokens=90 '
+check "a refusal has a line of its own" \
+    log_has 'auth=ann .* recipient refused reason=tokens tokens=0'
+check "another sender of hers does not help" acks 0 -n 5 --unique --auth ann
+reply_is() { post -n 1 --replies --auth "$2"; grep -F "$1" "$D/replies"; }
+check "the reply is that of the paper" \
+    reply_is '554 5.7.1 Not enough tokens available' ann
+check "whoever is on the allow list is not charged" \
+    acks 10 -n 10 --auth ann --client 198.51.100.7
+
+bypassed()
+{
+	tidemark bypass on --for 1h && acks 3 -n 3 --auth ann &&
+	    tidemark bypass off && acks 0 -n 3 --auth ann
+}
+check "the bypass lets pass and takes nothing" bypassed
+
+# ---- given back ------------------------------------------------------------
+
+check "500 aborted messages" post -c 8 -n 500 -m 100 --abort --auth carol
+check "take nothing in the end" acks 100 -n 120 -m 20 --auth carol
+
+balanced()
+{
+	nobody_serves || return 1
+	same "$(($(counter tokens_taken) - $(counter tokens_given_back)))" \
+	    "$1"
+}
+lost_in_the_middle()
+{
+	before=$(($(counter tokens_taken) - $(counter tokens_given_back)))
+	accepted=$(counter recipients)
+	echo 'auth:dora 100k 1/1s' >"$D/overrides"
+	tidemark reload || return 1
+	for _ in 1 2 3 4 5; do
+		"$FEED" -s "local:$D/run/external.sock" -c 16 -n 0 -m 1000 \
+		    --auth dora --quiet "$D/box" >/dev/null 2>&1 &
+		sleep 0.3
+		kill -9 $!
+		wait $! 2>/dev/null
+	done
+	within 10 nobody_serves || return 1
+	accepted=$(($(counter recipients) - accepted))
+	echo "# accepted $accepted, given back $(counter tokens_given_back)"
+	[ "$accepted" -gt 0 ] && balanced $((before + accepted))
+}
+check "a client that vanishes pays for what was accepted, no more" \
+    lost_in_the_middle
+
+# ---- delay, and overrides --------------------------------------------------
+
+tokens_conf 'tokens_mode = enforce' 'tokens_action = delay'
+check "reload: delay" tidemark reload
+check "a delay names the time" reply_is \
+    '451 4.7.1 Not enough tokens available; come back in 3h' ann
+
+printf 'auth:ann 150 8/1d\n@example.com 7 8/1d\n203.0.113.0/24 5 8/1d\n' \
+    >"$D/overrides"
+check "reload: overrides" tidemark reload
+check "an account of more has more" acks 50 -c 8 -n 100 -m 20 --auth ann
+check "a domain" acks 7 -n 20 --auth joe@example.com
+check "a network" acks 5 -n 20 --auth eve --client 203.0.113.9
+check "others have what they had" acks 90 -n 100 -m 100 --auth bob
+
+refused_overrides()
+{
+	echo 'ann 500 500/1d' >"$D/overrides"
+	tidemark reload >"$D/reload.out" 2>&1 && return 1
+	cat "$D/reload.out"
+	grep -q "$D/overrides:1: «ann» is no key" "$D/reload.out" &&
+	    acks 0 -n 5 --auth ann
+}
+check "bad overrides are refused by name, the old ones stay" refused_overrides
+
+# ---- kills -----------------------------------------------------------------
+
+another_collector()
+{
+	[ "$(field collector_pid)" != "$1" ] && [ "$(field collector_pid)" != 0 ]
+}
+collector_killed()
+{
+	old=$(field collector_pid)
+	kill -9 "$old"
+	acks 0 -n 5 --auth ann || return 1
+	within 15 another_collector "$old" && acks 0 -n 5 --auth ann &&
+	    acks 100 -c 8 -n 200 -m 25 --auth frank
+}
+check "what is spent stays spent when the collector is killed" \
+    collector_killed
+rm -f "$D/overrides"
+echo '# none' >"$D/overrides"
+restarted() { daemon_stop; daemon_start && acks 0 -n 5 --auth frank; }
+check "and over a restart" restarted
+
+resized()
+{
+	workers=80
+	daemon_stop
+	tokens_conf 'tokens_mode = enforce'
+	daemon_start && log_has 'with its new sizes; nothing was lost' &&
+	    acks 0 -n 5 --auth frank
+}
+check "and over a map of another size" resized
+
+# ---- dry-run ---------------------------------------------------------------
+
+tokens_conf 'tokens_mode = dry-run'
+check "reload: dry-run" tidemark reload
+short=$(counter recipients_short)
+check "dry-run refuses nobody" acks 30 -n 30 -m 10 --auth frank
+check "but counts" same "$(counter recipients_short)" $((short + 30))
+
+# ---- different recipients --------------------------------------------------
+
+tokens_conf 'distinct_mode = enforce' 'distinct_limit = 200'
+check "reload: a limit on different recipients" tidemark reload
+check "2,000 mails to 40 regulars pass" \
+    acks 2000 -c 4 -n 2000 -m 500 --auth grace
+strangers()
+{
+	post -c 4 -n 2000 -m 500 --unique --auth heidi
+	cat "$D/feed.out"
+	[ "$(of acked "$D/feed.out")" -ge 140 ] &&
+	    [ "$(of acked "$D/feed.out")" -le 260 ]
+}
+check "of 2,000 mails to strangers about 200 do" strangers
+check "the others are counted" [ "$(counter recipients_many)" -gt 1700 ]
+check "the reply says why" \
+    reply_is '554 5.7.1 Too many different recipients in a day' heidi
+check "and grace still writes to hers" acks 40 -n 40 -m 40 --auth grace
+
+tap_end
