@@ -80,7 +80,13 @@ charge_sender(struct charge *c, const char *sender, const char *user)
 	if (session.map == NULL)
 		return;
 	keys = keys_of(&rules);
-	c->has_sender = tide_key_sender(&keys, &facts, &c->sender);
+	if (user != NULL && user[0] != '\0') {
+		/* whatever it writes into the envelope, the account pays */
+		c->has_sender = true;
+		tide_key_user(&keys, user, &c->sender);
+	} else {
+		c->has_sender = tide_key_sender(&keys, &facts, &c->sender);
+	}
 	tide_key_address(&keys, sender, &c->address);
 	tide_domain_of(sender, domain);
 	tide_key_domain(&keys, domain, &c->domain);
@@ -115,27 +121,59 @@ count_drop(enum tide_drop d, uint32_t drops)
 		tide_count_profile(n, session.profile, TIDE_COUNT_OVERFLOWS, 1);
 }
 
+/* What a drop needs; false if there is nothing to be charged. */
+struct drop {
+	struct tide_adder me;
+	struct tide_flow_key key;
+	unsigned class;
+};
+
+static bool
+prepare_drop(const struct charge *c, enum tide_group group, struct drop *d)
+{
+	const struct tide_key *key = payer(c, group);
+
+	if (session.map == NULL || session.slot == NULL || c->exempt ||
+	    key == NULL || profile()->group[group].mode == TIDE_MODE_OFF ||
+	    tide_map_bypassed(session.map, tide_clock_wall_ms()) ||
+	    !tide_flow_key(&session.map->flow, key->text, key->length, &d->key))
+		return false;
+	d->me = (struct tide_adder){ .epoch = &session.slot->epoch,
+		.mailbox = (uint32_t)(session.slot - session.map->slots) };
+	d->class = session.profile * TIDE_GROUPS + group;
+	return true;
+}
+
 bool
 charge_group(const struct charge *c, enum tide_group group, uint32_t drops)
 {
-	const struct tide_limit *l = &profile()->group[group];
-	const struct tide_key *key = payer(c, group);
-	struct tide_adder me;
-	struct tide_flow_key flow_key;
+	struct drop drop;
 	enum tide_drop d;
 
-	if (session.map == NULL || session.slot == NULL || c->exempt ||
-	    key == NULL || l->mode == TIDE_MODE_OFF ||
-	    !tide_flow_key(
-		&session.map->flow, key->text, key->length, &flow_key))
+	if (!prepare_drop(c, group, &drop))
 		return false;
-	me = (struct tide_adder){ .epoch = &session.slot->epoch,
-		.mailbox = (uint32_t)(session.slot - session.map->slots) };
-	d = tide_flow_add(&session.map->flow, &me,
-	    session.profile * TIDE_GROUPS + group, &flow_key, drops);
+	d = tide_flow_add(
+	    &session.map->flow, &drop.me, drop.class, &drop.key, drops);
 	count_drop(d, drops);
-	return l->mode == TIDE_MODE_ENFORCE &&
+	return profile()->group[group].mode == TIDE_MODE_ENFORCE &&
 	    (d == TIDE_DROP_OVERFLOW || d == TIDE_DROP_OVER);
+}
+
+bool
+charge_is_full(const struct charge *c, enum tide_group group)
+{
+	struct tide_flow *flow;
+	struct drop drop;
+	uint32_t depth;
+
+	if (profile()->group[group].mode != TIDE_MODE_ENFORCE ||
+	    !prepare_drop(c, group, &drop))
+		return false;
+	flow = &session.map->flow;
+	depth = atomic_load_explicit(
+	    &flow->class[drop.class].depth, memory_order_relaxed);
+	return depth > 0 &&
+	    tide_flow_level(flow, &drop.me, drop.class, &drop.key) >= depth;
 }
 
 /* ---- bans -------------------------------------------------------------- */

@@ -266,6 +266,8 @@ judge_recipient(const char *address)
 	struct facts f = facts_now();
 	struct tide_ban ban;
 
+	if (f.bypassed)
+		return verdict_recipient(&f);
 	if (!charge_always_open(address) &&
 	    charge_banned(&session.charge, &ban)) {
 		f.banned = true;
@@ -375,16 +377,21 @@ log_message(const struct message *m, const struct verdict *v)
 	    v->reason, ms, m->forgotten > 0 ? " forgotten=some" : "");
 }
 
-/* A message about to be accepted is a drop for its sender and its client. */
+/*
+ * A message about to be accepted is a drop for its sender and its client.
+ * What one of them gets refused for is none for the other.  The group that
+ * has overflowed, or NULL.
+ */
 static const char *
-charge_message(void)
+charge_accepted(const struct charge *c)
 {
-	bool sender = charge_group(&session.charge, TIDE_OKSENDER, 1);
-	bool client = charge_group(&session.charge, TIDE_OKIP, 1);
-
-	return sender ? tide_group_name[TIDE_OKSENDER]
-	    : client  ? tide_group_name[TIDE_OKIP]
-		      : NULL;
+	if (charge_is_full(c, TIDE_OKIP) && charge_group(c, TIDE_OKIP, 1))
+		return tide_group_name[TIDE_OKIP];
+	if (charge_group(c, TIDE_OKSENDER, 1))
+		return tide_group_name[TIDE_OKSENDER];
+	if (charge_group(c, TIDE_OKIP, 1))
+		return tide_group_name[TIDE_OKIP];
+	return NULL;
 }
 
 /*
@@ -398,7 +405,7 @@ session_decide(void)
 	struct facts f = facts_now();
 	struct verdict v;
 
-	f.over = charge_message();
+	f.over = charge_accepted(&session.charge);
 	f.map_usable = session.map != NULL && session.slot != NULL;
 	v = verdict_message(&f);
 	if (v.answer == ANSWER_ACCEPT && f.map_usable && !remember(m)) {
