@@ -31,8 +31,9 @@ later(uint64_t a, uint64_t b)
 /*
  * A new ban lasts as its group says; one that is lengthened (SBSENDER, or a
  * second overflow while it stands) goes on from its end, up to ban_most.
+ * True if it is new.
  */
-static void
+static bool
 settle(const struct tide_config *config, struct tide_ban *ban,
     const struct tide_ban *old, uint64_t now)
 {
@@ -43,7 +44,7 @@ settle(const struct tide_config *config, struct tide_ban *ban,
 	ban->since_ms = now;
 	ban->until_ms = sooner(now + l->ban, most);
 	if (old == NULL || old->until_ms <= now)
-		return;
+		return true;
 	ban->since_ms = old->since_ms;
 	ban->times += old->times;
 	if (ban->group == TIDE_SBSENDER) {
@@ -53,6 +54,7 @@ settle(const struct tide_config *config, struct tide_ban *ban,
 	} else {
 		ban->until_ms = later(ban->until_ms, old->until_ms);
 	}
+	return false;
 }
 
 /* The same overflow again, after a crash: as it is stored. */
@@ -65,7 +67,7 @@ is_replay(const struct tide_ban *new, const struct tide_ban *old)
 
 static int
 prepare(struct collector *c, const struct tide_config *config,
-    struct tide_ban *ban, struct tide_err *err)
+    struct tide_ban *ban, bool *first, struct tide_err *err)
 {
 	uint64_t now = tide_clock_wall_ms();
 	struct tide_ban old;
@@ -79,7 +81,7 @@ prepare(struct collector *c, const struct tide_config *config,
 	if (found == 1 && is_replay(ban, &old) && old.until_ms > now)
 		*ban = old;
 	else
-		settle(config, ban, found == 1 ? &old : NULL, now);
+		*first = settle(config, ban, found == 1 ? &old : NULL, now);
 	return 0;
 }
 
@@ -89,6 +91,7 @@ commit_bans(
     struct collector *c, const struct tide_config *config, struct tide_err *err)
 {
 	struct tide_ban ban[BAN_WORKS];
+	bool first[BAN_WORKS] = { false };
 	unsigned from[BAN_WORKS], i, n = 0;
 	int rc = 0;
 
@@ -102,7 +105,7 @@ commit_bans(
 	}
 	(void)pthread_mutex_unlock(&c->lock);
 	for (i = 0; rc == 0 && i < n; i++)
-		rc = prepare(c, config, &ban[i], err);
+		rc = prepare(c, config, &ban[i], &first[i], err);
 	if (rc == 0 && n > 0)
 		rc = tide_archive_put_bans(&c->archive, ban, n, err);
 	if (rc < 0)
@@ -111,6 +114,7 @@ commit_bans(
 	for (i = 0; i < n; i++) {
 		ban[i].slot = c->work[from[i]].ban.slot;
 		c->work[from[i]].settled = ban[i];
+		c->work[from[i]].first = first[i];
 		c->work[from[i]].durable = true;
 	}
 	(void)pthread_mutex_unlock(&c->lock);

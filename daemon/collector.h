@@ -28,8 +28,18 @@ enum errand { ERRAND_SEAL, ERRAND_CHECKPOINT, ERRANDS };
 #define BAN_WORKS 64u
 struct ban_work {
 	bool used, durable;
+	bool first;		 /* no ban stood */
 	struct tide_ban ban;	 /* as met */
 	struct tide_ban settled; /* as stored */
+};
+
+/* A running ban_hook. */
+#define HOOKS 16u
+struct hook {
+	pid_t pid; /* 0: none */
+	bool killed;
+	unsigned profile;
+	uint64_t began_ms; /* monotonic */
 };
 
 struct collector {
@@ -38,6 +48,7 @@ struct collector {
 	struct tide_archive archive;
 	struct tide_sealer sealer; /* the archivist's alone */
 	struct tide_pool pool;	   /* the first thread's alone */
+	struct hook hook[HOOKS];   /* the first thread's, too */
 	pthread_mutex_t ban_lock;  /* over writing to the map's bans */
 
 	pthread_mutex_t lock; /* over what follows */
@@ -60,6 +71,10 @@ int collector_reload(struct collector *, char **text);
 int keeper_open(struct collector *, struct tide_err *);
 void keeper_round(struct collector *);
 unsigned class_of(unsigned profile, unsigned group);
+
+/* hook.c: tell ban_hook; see what has become of those that run. */
+void hook_start(struct collector *, const struct tide_ban *);
+void hook_round(struct collector *);
 
 /* banning.c */
 void publish_ban(struct collector *, const struct tide_ban *);

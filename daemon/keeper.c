@@ -97,6 +97,8 @@ enforce(struct collector *c, const struct tide_overflow *o)
 	if (!w->durable)
 		return false;
 	announce(c, &w->settled); /* B3 */
+	if (w->first)
+		hook_start(c, &w->settled);
 	w->used = false;
 	return true; /* B4 */
 }
@@ -208,4 +210,5 @@ keeper_round(struct collector *c)
 	(void)tide_pool_drain(&c->pool);
 	tide_pool_leak(&c->pool, tide_clock_mono_ms());
 	tide_pool_resolve(&c->pool);
+	hook_round(c);
 }

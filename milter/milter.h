@@ -7,6 +7,7 @@
  *   serve     one connection on stock libmilter
  *   callbacks libmilter's calls, translated
  *   session   the facts of a connection and of its message
+ *   headers   rules for headers: a pure function
  *   verdict   facts to answer: a pure function
  */
 #ifndef MILTER_MILTER_H

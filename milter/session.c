@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "headers.h"
 #include "session.h"
 #include "tidemark/clock.h"
 #include "tidemark/files.h"
@@ -308,6 +309,27 @@ session_recipient(const char *address, enum recipient_fate fate)
 	return v;
 }
 
+bool
+session_wants_headers(void)
+{
+	unsigned i;
+
+	for (i = 0; i < session.config.profiles; i++)
+		if (session.config.profile[i].content_blocked_header[0] != '\0')
+			return true;
+	return false;
+}
+
+void
+session_header(const char *name, const char *value)
+{
+	const char *rules =
+	    session.config.profile[session.profile].content_blocked_header;
+
+	if (header_matches(rules, name, value))
+		session.message.blocked = true;
+}
+
 void
 session_abort(void)
 {
@@ -354,6 +376,7 @@ count_message(
 	count(TIDE_COUNT_RECIPIENTS_UNKNOWN, m->unknown);
 	count(TIDE_COUNT_RECIPIENTS_REFUSED, m->refused);
 	count(TIDE_COUNT_RECIPIENTS_FORGOTTEN, m->forgotten);
+	count(TIDE_COUNT_CONTENT_BLOCKED, m->blocked);
 	count(TIDE_COUNT_BYPASSED, f->bypassed);
 	count(TIDE_COUNT_FAILED_OPEN, !f->map_usable);
 	count(TIDE_COUNT_MESSAGES_TOO_FAST,
@@ -370,11 +393,12 @@ log_message(const struct message *m, const struct verdict *v)
 
 	tide_log(TIDE_LOG_INFO,
 	    "%s: profile=%s daemon=%s client=%s auth=%s from=%s rcpts=%u "
-	    "unknown=%u refused=%u banned=%u verdict=%s reason=%s ms=%.1f%s",
+	    "unknown=%u refused=%u banned=%u verdict=%s reason=%s ms=%.1f%s%s",
 	    or_dash(m->qid), session.config.profile[session.profile].name,
 	    session.daemon, session.client, m->auth, m->sender, m->accepted,
 	    m->unknown, m->refused, m->held_off, verdict_name(v->answer),
-	    v->reason, ms, m->forgotten > 0 ? " forgotten=some" : "");
+	    v->reason, ms, m->blocked ? " content=blocked" : "",
+	    m->forgotten > 0 ? " forgotten=some" : "");
 }
 
 /*
@@ -385,13 +409,27 @@ log_message(const struct message *m, const struct verdict *v)
 static const char *
 charge_accepted(const struct charge *c)
 {
-	if (charge_is_full(c, TIDE_OKIP) && charge_group(c, TIDE_OKIP, 1))
+	bool full = charge_is_full(c, TIDE_OKIP);
+
+	if (full && charge_group(c, TIDE_OKIP, 1))
 		return tide_group_name[TIDE_OKIP];
 	if (charge_group(c, TIDE_OKSENDER, 1))
 		return tide_group_name[TIDE_OKSENDER];
-	if (charge_group(c, TIDE_OKIP, 1))
+	if (!full && charge_group(c, TIDE_OKIP, 1))
 		return tide_group_name[TIDE_OKIP];
 	return NULL;
+}
+
+/* A blocked one is a drop for both, whatever becomes of it. */
+static const char *
+charge_blocked(const struct charge *c)
+{
+	bool sender = charge_group(c, TIDE_CBSENDER, 1);
+	bool client = charge_group(c, TIDE_CBIP, 1);
+
+	return sender ? tide_group_name[TIDE_CBSENDER]
+	    : client  ? tide_group_name[TIDE_CBIP]
+		      : NULL;
 }
 
 /*
@@ -405,7 +443,8 @@ session_decide(void)
 	struct facts f = facts_now();
 	struct verdict v;
 
-	f.over = charge_accepted(&session.charge);
+	f.over = m->blocked ? charge_blocked(&session.charge)
+			    : charge_accepted(&session.charge);
 	f.map_usable = session.map != NULL && session.slot != NULL;
 	v = verdict_message(&f);
 	if (v.answer == ANSWER_ACCEPT && f.map_usable && !remember(m)) {

@@ -28,6 +28,7 @@ struct message {
 	uint32_t refused;   /* refused by it otherwise */
 	uint32_t held_off;  /* recipients we refused ourselves */
 	uint32_t forgotten; /* past RECIPIENTS_MOST */
+	bool blocked;	    /* for its content, by a filter before us */
 	uint64_t began_ns;  /* monotonic */
 };
 
@@ -60,6 +61,13 @@ enum recipient_fate {
 };
 /* What to answer; nothing but acceptance for one that was refused already. */
 struct verdict session_recipient(const char *address, enum recipient_fate);
+
+/*
+ * Does a profile have rules for headers?  Asked before the daemon's name is
+ * known, which may choose another profile than the socket's: so any of them.
+ */
+bool session_wants_headers(void);
+void session_header(const char *name, const char *value);
 
 /* The queue id, as soon as the mail server has one. */
 void session_qid(const char *);

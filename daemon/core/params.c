@@ -125,6 +125,12 @@ const struct tide_param tide_params[] = {
 	{ GLOBAL(ban_most), RELOAD, .kind = TIDE_PARAM_TIME,
 	  .fallback = "1w", RANGE("1s", "520w"),
 	  .help = "The longest a ban gets, however often it is lengthened." },
+	{ GLOBAL(ban_hook), RELOAD, .kind = TIDE_PARAM_PATH, .fallback = "",
+	  .help = "A program to run when an overflow bans somebody who was "
+		"not banned. Its environment has TIDEMARK_KEY, "
+		"TIDEMARK_GROUP, TIDEMARK_PROFILE, TIDEMARK_UNTIL and "
+		"TIDEMARK_TIMES; the key is partly the sender's own text. "
+		"It is killed after 30s." },
 
 	{ GLOBAL(checkpoint_every), RELOAD, .kind = TIDE_PARAM_TIME,
 	  .fallback = "5min", RANGE("1s", "1d"), .topic = "Memory",
@@ -198,19 +204,25 @@ const struct tide_param tide_params[] = {
 	{ PROFILE(protected_from), RELOAD, .kind = TIDE_PARAM_WORDS,
 	  .fallback = "",
 	  .help = "Addresses and @domains that may write to protected_to." },
-	GROUP(OKSENDER, oksender, "500/1h", "10s", "1h", "each message accepted"),
-	GROUP(OKIP, okip, "2k/1h", "2s", "1h", "each message accepted"),
-	GROUP(UNSENDER, unsender, "30/1h", "3min", "1h",
+	{ PROFILE(content_blocked_header), RELOAD, .kind = TIDE_PARAM_WORDS,
+	  .fallback = "",
+	  .help = "Headers by which a filter that ran before Tidemark marks "
+		"a message as blocked, each as NAME:BEGINNING without a space, "
+		"such as X-Spam-Flag:YES. Such a message counts in the groups "
+		"CBSENDER and CBIP instead of OKSENDER and OKIP." },
+	GROUP(OKSENDER, oksender, "500/h", "10s", "1h", "each message accepted"),
+	GROUP(OKIP, okip, "2k/h", "2s", "1h", "each message accepted"),
+	GROUP(UNSENDER, unsender, "30/h", "3min", "1h",
 	    "each recipient that does not exist"),
-	GROUP(UNIP, unip, "60/1h", "2min", "1h",
+	GROUP(UNIP, unip, "60/h", "2min", "1h",
 	    "each recipient that does not exist"),
-	GROUP(CBSENDER, cbsender, "20/1h", "4min", "2h",
+	GROUP(CBSENDER, cbsender, "20/h", "4min", "2h",
 	    "each message blocked for its content"),
-	GROUP(CBIP, cbip, "50/1h", "2min", "2h",
+	GROUP(CBIP, cbip, "50/h", "2min", "2h",
 	    "each message blocked for its content"),
-	GROUP(RBSENDER, rbsender, "10/1h", "10min", "2h",
+	GROUP(RBSENDER, rbsender, "10/h", "10min", "2h",
 	    "each attempt on a protected mailbox"),
-	GROUP(SBSENDER, sbsender, "20/1h", "5min", "2h",
+	GROUP(SBSENDER, sbsender, "20/h", "5min", "2h",
 	    "each attempt while banned, which lengthens the ban"),
 };
 /* clang-format on */
