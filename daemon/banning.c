@@ -31,7 +31,7 @@ later(uint64_t a, uint64_t b)
 /*
  * A new ban lasts as its group says; one that is lengthened (SBSENDER, or a
  * second overflow while it stands) goes on from its end, up to ban_most.
- * True if it is new.
+ * One that two profiles have made stands everywhere.  True if it is new.
  */
 static bool
 settle(const struct tide_config *config, struct tide_ban *ban,
@@ -47,12 +47,15 @@ settle(const struct tide_config *config, struct tide_ban *ban,
 		return true;
 	ban->since_ms = old->since_ms;
 	ban->times += old->times;
-	if (ban->group == TIDE_SBSENDER) {
-		ban->until_ms = sooner(old->until_ms + l->ban, most);
+	if (old->profile != ban->profile)
+		ban->profile = TIDE_BAN_EVERYWHERE;
+	ban->until_ms = later(ban->group == TIDE_SBSENDER
+		? sooner(old->until_ms + l->ban, most)
+		: ban->until_ms,
+	    old->until_ms);
+	if (ban->group == TIDE_SBSENDER || old->group == TIDE_BAN_MANUAL) {
 		ban->group = old->group; /* why it stands has not changed */
 		memcpy(ban->reason, old->reason, sizeof ban->reason);
-	} else {
-		ban->until_ms = later(ban->until_ms, old->until_ms);
 	}
 	return false;
 }
@@ -134,6 +137,7 @@ ban_by_hand(struct collector *c, const struct tide_key *key, uint64_t for_ms,
 	ban->until_ms = now + for_ms;
 	ban->times = 1;
 	ban->group = TIDE_BAN_MANUAL;
+	ban->profile = TIDE_BAN_EVERYWHERE;
 	ban->length = key->length;
 	memcpy(ban->key, key->text, key->length);
 	(void)snprintf(ban->reason, sizeof ban->reason, "%s", reason);

@@ -178,24 +178,30 @@ charge_is_full(const struct charge *c, enum tide_group group)
 
 /* ---- bans -------------------------------------------------------------- */
 
+static bool
+key_is_banned(const struct tide_key *key, uint64_t now, struct tide_ban *ban)
+{
+	return tide_bans_find(session.map->bans, session.map->flow.head->secret,
+		   key, now, ban) &&
+	    tide_ban_is_in(ban, session.profile);
+}
+
 bool
 charge_banned(const struct charge *c, struct tide_ban *ban)
 {
-	const struct tide_bans *bans;
-	const uint8_t *secret;
 	uint64_t now = tide_clock_wall_ms();
 
 	if (session.map == NULL || c->exempt)
 		return false;
-	bans = session.map->bans;
-	secret = session.map->flow.head->secret;
 	if (c->has_sender &&
-	    (tide_bans_find(bans, secret, &c->sender, now, ban) ||
-		tide_bans_find(bans, secret, &c->address, now, ban) ||
-		tide_bans_find(bans, secret, &c->domain, now, ban)))
+	    (key_is_banned(&c->sender, now, ban) ||
+		key_is_banned(&c->address, now, ban) ||
+		key_is_banned(&c->domain, now, ban)))
 		return true;
 	return c->has_client &&
-	    tide_bans_find_client(bans, secret, &c->ip, now, ban);
+	    tide_bans_find_client(session.map->bans,
+		session.map->flow.head->secret, &c->ip, session.profile, now,
+		ban);
 }
 
 /* ---- recipients -------------------------------------------------------- */

@@ -40,7 +40,7 @@ bool charge_group(const struct charge *, enum tide_group, uint32_t drops);
 /* Would one more drop overflow its bucket, and is the group enforced? */
 bool charge_is_full(const struct charge *, enum tide_group);
 
-/* Does a ban stand against this sender or client? */
+/* Does a ban stand against this sender or client, in this profile? */
 bool charge_banned(const struct charge *, struct tide_ban *);
 
 /* Can this recipient be written to whatever stands against the sender? */

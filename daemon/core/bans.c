@@ -121,6 +121,14 @@ tide_bans_find(const struct tide_bans *b, const uint8_t secret[16],
 	return false;
 }
 
+bool
+tide_ban_is_in(const struct tide_ban *ban, unsigned profile)
+{
+	return profile == TIDE_BAN_EVERYWHERE || ban->profile == profile ||
+	    ban->profile == TIDE_BAN_EVERYWHERE ||
+	    ban->group == TIDE_BAN_MANUAL;
+}
+
 /* Lengths are counted as IPv6's: an IPv4 /24 is a /120. */
 static bool
 is_used(const struct tide_bans *b, unsigned prefix)
@@ -133,7 +141,8 @@ is_used(const struct tide_bans *b, unsigned prefix)
 
 bool
 tide_bans_find_client(const struct tide_bans *b, const uint8_t secret[16],
-    const struct tide_ip *ip, uint64_t now_ms, struct tide_ban *ban)
+    const struct tide_ip *ip, unsigned profile, uint64_t now_ms,
+    struct tide_ban *ban)
 {
 	int prefix, least = tide_ip_is_v4(ip) ? 96 : 0;
 	struct tide_key key;
@@ -146,7 +155,8 @@ tide_bans_find_client(const struct tide_bans *b, const uint8_t secret[16],
 			continue;
 		net = tide_net_around(ip, (unsigned)(prefix - least));
 		tide_key_net(&net, &key);
-		if (tide_bans_find(b, secret, &key, now_ms, ban))
+		if (tide_bans_find(b, secret, &key, now_ms, ban) &&
+		    tide_ban_is_in(ban, profile))
 			return true;
 	}
 	return false;

@@ -252,12 +252,56 @@ networks(void)
 
 		publish(b, nets[i].banned, T0 + 10);
 		CHECK(tide_ip_parse(nets[i].client, &ip));
-		CHECK_MSG(tide_bans_find_client(b, secret, &ip, T0, &ban) ==
+		CHECK_MSG(tide_bans_find_client(b, secret, &ip, 0, T0, &ban) ==
 			nets[i].want,
 		    "%s banned, client %s", nets[i].banned, nets[i].client);
-		CHECK(!tide_bans_find_client(b, secret, &ip, T0 + 10, &ban));
+		CHECK(!tide_bans_find_client(b, secret, &ip, 0, T0 + 10, &ban));
 		free(b);
 	}
+}
+
+/* Which profile's ban is seen from which. */
+static const struct where_case {
+	uint8_t profile, group;
+	unsigned from;
+	bool want;
+} wheres[] = {
+	{ 0, TIDE_OKIP, 0, true },
+	{ 0, TIDE_OKIP, 1, false },
+	{ 1, TIDE_OKIP, 0, false },
+	{ 1, TIDE_OKIP, TIDE_BAN_EVERYWHERE, true },
+	{ TIDE_BAN_EVERYWHERE, TIDE_OKIP, 1, true },
+	{ 0, TIDE_BAN_MANUAL, 1, true },
+};
+
+/* A narrow ban of another profile does not hide a wide one of ours. */
+static void
+profiles(void)
+{
+	struct tide_bans *b = table(64);
+	struct tide_ban ban, got;
+	struct tide_ip ip;
+	size_t i;
+
+	CHECK(tide_ip_parse("192.0.2.7", &ip));
+	for (i = 0; i < LENGTH(wheres); i++) {
+		ban = ban_of("192.0.2.7", T0 + 10);
+		ban.profile = wheres[i].profile;
+		ban.group = wheres[i].group;
+		tide_bans_publish(b, secret, &ban);
+		CHECK_MSG(tide_bans_find_client(b, secret, &ip, wheres[i].from,
+			      T0, &got) == wheres[i].want,
+		    "row %zu", i);
+	}
+	ban.group = TIDE_OKIP;
+	ban.profile = 0;
+	tide_bans_publish(b, secret, &ban);
+	ban = ban_of("192.0.2.0/24", T0 + 10);
+	ban.profile = 1;
+	tide_bans_publish(b, secret, &ban);
+	CHECK(tide_bans_find_client(b, secret, &ip, 1, T0, &got));
+	CHECK_STR(got.key, "192.0.2.0/24");
+	free(b);
 }
 
 /* ---- bytes that others wrote ------------------------------------------- */
@@ -328,7 +372,7 @@ no_room_at_all(void)
 	CHECK(!tide_bans_at(b, 0, &got));
 	atomic_store(&b->standing, 7);
 	CHECK(tide_ip_parse("192.0.2.7", &ip));
-	CHECK(!tide_bans_find_client(b, secret, &ip, T0, &got));
+	CHECK(!tide_bans_find_client(b, secret, &ip, 0, T0, &got));
 	free(b);
 }
 
@@ -537,6 +581,7 @@ CHECK_CASES({ "publish, find, withdraw", publish_find_withdraw },
     { "what has ended makes room", ended_makes_room },
     { "entries are listed", listing },
     { "clients and networks of every length", networks },
+    { "a ban stands in its profile", profiles },
     { "hostile entries", hostile_entries },
     { "a table without room", no_room_at_all },
     { "a reader never sees a torn ban", never_torn },
