@@ -260,19 +260,31 @@ facts_now(void)
 			session.map, session.config.pulse_stale) };
 }
 
+/* Is there a ban?  Then it is a fact. */
+static bool
+note_ban(struct facts *f)
+{
+	uint64_t now = tide_clock_wall_ms();
+	struct tide_ban ban;
+
+	if (!charge_banned(&session.charge, &ban))
+		return false;
+	f->banned = true;
+	f->banned_for_ms = ban.until_ms > now ? ban.until_ms - now : 0;
+	return true;
+}
+
 /* A recipient that the mail server would take: do we? */
 static struct verdict
 judge_recipient(const char *address)
 {
 	struct facts f = facts_now();
-	struct tide_ban ban;
+	bool open = charge_always_open(address);
 
+	session.message.open += open;
 	if (f.bypassed)
 		return verdict_recipient(&f);
-	if (!charge_always_open(address) &&
-	    charge_banned(&session.charge, &ban)) {
-		f.banned = true;
-		f.banned_for_ms = ban.until_ms - tide_clock_wall_ms();
+	if (!open && note_ban(&f)) {
 		(void)charge_group(&session.charge, TIDE_SBSENDER, 1);
 		count(TIDE_COUNT_RECIPIENTS_BANNED, 1);
 	} else if (charge_protected(&session.charge, address)) {
@@ -314,6 +326,7 @@ session_wants_headers(void)
 {
 	unsigned i;
 
+	follow_configuration();
 	for (i = 0; i < session.config.profiles; i++)
 		if (session.config.profile[i].content_blocked_header[0] != '\0')
 			return true;
@@ -443,8 +456,10 @@ session_decide(void)
 	struct facts f = facts_now();
 	struct verdict v;
 
-	f.over = m->blocked ? charge_blocked(&session.charge)
-			    : charge_accepted(&session.charge);
+	/* a ban may have come since RCPT, and the bucket been emptied for it */
+	if (m->accepted <= m->open || !note_ban(&f))
+		f.over = m->blocked ? charge_blocked(&session.charge)
+				    : charge_accepted(&session.charge);
 	f.map_usable = session.map != NULL && session.slot != NULL;
 	v = verdict_message(&f);
 	if (v.answer == ANSWER_ACCEPT && f.map_usable && !remember(m)) {

@@ -24,6 +24,7 @@ struct message {
 	struct tide_hash *to;
 	size_t tos, room;
 	uint32_t accepted;  /* recipients */
+	uint32_t open;	    /* of these, always open: postmaster */
 	uint32_t unknown;   /* refused by the mail server with 5.1.1 */
 	uint32_t refused;   /* refused by it otherwise */
 	uint32_t held_off;  /* recipients we refused ourselves */

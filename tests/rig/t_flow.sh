@@ -406,12 +406,12 @@ bypass()
 	talk "$RIG_EXT" 127.0.16.1 "3xmessage by@from.test $ok" >/dev/null
 	banned "$key" OKSENDER >/dev/null
 	first=$(ends "$key")
-	check "bypass" tidemark bypass --for 1h
+	check "bypass" tidemark bypass on --for 1h
 	check "lets the banned pass" tally 8 0 "$RIG_EXT" 127.0.16.1 \
 		"8xmessage by@from.test $ok"
 	check "and everybody else" tally 8 0 "$RIG_EXT" 127.0.16.1 \
 		"8xmessage free@from.test $ok"
-	check "bypass --off" tidemark bypass --off
+	check "bypass off" tidemark bypass off
 	check "the ban stands again" stopped 127.0.16.1 by@from.test
 	check "no longer than before" same "$(ends "$key")" "$first"
 	check "nothing was charged meanwhile" passes 127.0.16.1 free@from.test
