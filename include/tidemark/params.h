@@ -29,7 +29,7 @@ enum tide_param_kind {
 	TIDE_PARAM_COUNT, /* 256, 100k */
 	TIDE_PARAM_SIZE,  /* 64M */
 	TIDE_PARAM_TIME,  /* 1h, 90s, 180d */
-	TIDE_PARAM_RATE, /* 100/1h */
+	TIDE_PARAM_RATE,  /* 100/1h */
 	TIDE_PARAM_SHARE  /* 0 < p < 1: 0.001 */
 };
 
