@@ -123,6 +123,8 @@ $(FEED): $(call obj,tests/load/replay.c tests/load/tally.c) $(MTA) $(BOX)
 $(B)/tests/load/t_load: $(call obj,tests/load/probe.c) $(MTA)
 $(B)/tests/load/t_load: TESTLIBS = -lmilter
 $(B)/tests/load/t_mailbox: $(BOX)
+$(B)/tests/core/t_verdict: $(call obj,milter/verdict.c)
+$(B)/tests/core/t_headers: $(call obj,milter/headers.c)
 $(B)/tests/bench/nullthreaded: $(call obj,tests/bench/nullfilter.c)
 $(B)/tests/bench/nullthreaded: TESTLIBS = -lmilter
 

@@ -31,8 +31,9 @@ later(uint64_t a, uint64_t b)
 /*
  * A new ban lasts as its group says; one that is lengthened (SBSENDER, or a
  * second overflow while it stands) goes on from its end, up to ban_most.
+ * One that two profiles have made stands everywhere.  True if it is new.
  */
-static void
+static bool
 settle(const struct tide_config *config, struct tide_ban *ban,
     const struct tide_ban *old, uint64_t now)
 {
@@ -43,16 +44,20 @@ settle(const struct tide_config *config, struct tide_ban *ban,
 	ban->since_ms = now;
 	ban->until_ms = sooner(now + l->ban, most);
 	if (old == NULL || old->until_ms <= now)
-		return;
+		return true;
 	ban->since_ms = old->since_ms;
 	ban->times += old->times;
-	if (ban->group == TIDE_SBSENDER) {
-		ban->until_ms = sooner(old->until_ms + l->ban, most);
+	if (old->profile != ban->profile)
+		ban->profile = TIDE_BAN_EVERYWHERE;
+	ban->until_ms = later(ban->group == TIDE_SBSENDER
+		? sooner(old->until_ms + l->ban, most)
+		: ban->until_ms,
+	    old->until_ms);
+	if (ban->group == TIDE_SBSENDER || old->group == TIDE_BAN_MANUAL) {
 		ban->group = old->group; /* why it stands has not changed */
 		memcpy(ban->reason, old->reason, sizeof ban->reason);
-	} else {
-		ban->until_ms = later(ban->until_ms, old->until_ms);
 	}
+	return false;
 }
 
 /* The same overflow again, after a crash: as it is stored. */
@@ -65,7 +70,7 @@ is_replay(const struct tide_ban *new, const struct tide_ban *old)
 
 static int
 prepare(struct collector *c, const struct tide_config *config,
-    struct tide_ban *ban, struct tide_err *err)
+    struct tide_ban *ban, bool *first, struct tide_err *err)
 {
 	uint64_t now = tide_clock_wall_ms();
 	struct tide_ban old;
@@ -79,7 +84,7 @@ prepare(struct collector *c, const struct tide_config *config,
 	if (found == 1 && is_replay(ban, &old) && old.until_ms > now)
 		*ban = old;
 	else
-		settle(config, ban, found == 1 ? &old : NULL, now);
+		*first = settle(config, ban, found == 1 ? &old : NULL, now);
 	return 0;
 }
 
@@ -107,6 +112,7 @@ commit_bans(
     struct collector *c, const struct tide_config *config, struct tide_err *err)
 {
 	struct tide_ban ban[BAN_WORKS];
+	bool first[BAN_WORKS] = { false };
 	unsigned from[BAN_WORKS], i, n = 0;
 	bool lifted[BAN_WORKS];
 	int rc = 0;
@@ -121,7 +127,7 @@ commit_bans(
 	}
 	(void)pthread_mutex_unlock(&c->lock);
 	for (i = 0; rc == 0 && i < n; i++)
-		rc = prepare(c, config, &ban[i], err);
+		rc = prepare(c, config, &ban[i], &first[i], err);
 	if (rc == 0 && n > 0)
 		rc = tide_archive_put_bans(&c->archive, ban, n, err);
 	if (rc < 0)
@@ -130,6 +136,7 @@ commit_bans(
 	for (i = 0; i < n; i++) {
 		ban[i].slot = c->work[from[i]].ban.slot;
 		c->work[from[i]].settled = ban[i];
+		c->work[from[i]].first = first[i];
 		c->work[from[i]].durable = true;
 		lifted[i] = c->work[from[i]].lifted;
 	}
@@ -150,6 +157,7 @@ ban_by_hand(struct collector *c, const struct tide_key *key, uint64_t for_ms,
 	ban->until_ms = now + for_ms;
 	ban->times = 1;
 	ban->group = TIDE_BAN_MANUAL;
+	ban->profile = TIDE_BAN_EVERYWHERE;
 	ban->length = key->length;
 	memcpy(ban->key, key->text, key->length);
 	(void)snprintf(ban->reason, sizeof ban->reason, "%s", reason);

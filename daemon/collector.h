@@ -31,6 +31,7 @@ struct ban_work {
 	bool used, durable;
 	bool lifted; /* by hand, before anybody was told of it */
 	unsigned class;
+	bool first;		 /* no ban stood */
 	struct tide_ban ban;	 /* as met */
 	struct tide_ban settled; /* as stored */
 };
@@ -52,6 +53,15 @@ struct chore {
 	struct chore *next;
 };
 
+/* A running ban_hook. */
+#define HOOKS 16u
+struct hook {
+	pid_t pid; /* 0: none */
+	bool killed;
+	unsigned profile;
+	uint64_t began_ms; /* monotonic */
+};
+
 struct collector {
 	const struct options *options;
 	struct tide_map *map;
@@ -60,6 +70,7 @@ struct collector {
 	struct tide_pool pool;	     /* the first thread's alone */
 	struct tide_carried carried; /* from another map, at start */
 	pthread_mutex_t ban_lock;    /* over writing to the map's bans */
+	struct hook hook[HOOKS];     /* the first thread's, too */
 
 	pthread_mutex_t lock; /* over what follows */
 	pthread_cond_t changed;
@@ -83,6 +94,10 @@ int collector_reload(struct collector *, char **text);
 /* keeper.c: buckets and overflows. */
 int keeper_open(struct collector *, struct tide_err *);
 void keeper_round(struct collector *);
+
+/* hook.c: tell ban_hook; see what has become of those that run. */
+void hook_start(struct collector *, const struct tide_ban *);
+void hook_round(struct collector *);
 
 /* banning.c */
 void publish_ban(struct collector *, const struct tide_ban *);

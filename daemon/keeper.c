@@ -8,8 +8,9 @@
  *  B3 the keeper meets it again (each round), publishes the ban in the map
  *  B4 and only then leaves the overflow (pool.h: on_overflow returns true)
  * Why:   a ban that anybody has seen is durable; until B4 the bucket itself
- *        answers as overflowed, so nobody slips through in between; no fsync
- *        ever holds up drain or leak.
+ *        answers as overflowed, and who came past RCPT before B3 meets the
+ *        ban at the end of message, so nobody slips through in between; no
+ *        fsync ever holds up drain or leak.
  * Crash: after B1 or B2: the bucket is still overflowed, the next collector
  *        starts at B1; the ban carries the overflow's slot, so that B2 knows
  *        the same overflow again and changes nothing.
@@ -73,15 +74,15 @@ queue_ban(
 }
 
 static void
-announce(struct collector *c, const struct tide_ban *ban)
+announce(struct collector *c, const struct tide_ban *ban, unsigned profile)
 {
 	char until[32];
 
 	publish_ban(c, ban);
-	tide_count_profile(
-	    c->map->counters, ban->profile, TIDE_COUNT_BANS_MADE, 1);
+	tide_count_profile(c->map->counters, profile, TIDE_COUNT_BANS_MADE, 1);
 	tide_log(TIDE_LOG_WARNING, "ban: key=%s group=%s until=%s times=%u",
-	    ban->key, tide_group_name[ban->group % TIDE_GROUPS],
+	    ban->key,
+	    ban->group < TIDE_GROUPS ? tide_group_name[ban->group] : "-",
 	    tide_clock_show(ban->until_ms, until, sizeof until), ban->times);
 }
 
@@ -98,7 +99,9 @@ enforce(
 	if (!w->durable)
 		return false;
 	if (!w->lifted)
-		announce(c, &w->settled); /* B3 */
+		announce(c, &w->settled, w->ban.profile); /* B3 */
+	if (!w->lifted && w->first)
+		hook_start(c, &w->settled);
 	w->used = false;
 	return true; /* B4 */
 }
@@ -259,4 +262,5 @@ keeper_round(struct collector *c)
 	tide_pool_resolve(&c->pool);
 	chores_round(c);
 	sweep_tokens(c);
+	hook_round(c);
 }

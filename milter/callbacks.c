@@ -4,7 +4,8 @@
  *
  * Round trips are what a filter costs: only connect, mail, rcpt and the end
  * of message are answered; all other stages are switched off, or, where a
- * mail server cannot do that, not replied to.
+ * mail server cannot do that, not replied to.  Headers are taken, without a
+ * reply, where content_blocked_header has rules.
  */
 #include <arpa/inet.h>
 #include <libmilter/mfapi.h>
@@ -51,6 +52,8 @@ on_negotiate(SMFICTX *ctx, unsigned long actions, unsigned long steps,
 	(void)reserved3;
 	*out0 = actions & SMFIF_SETSYMLIST;
 	*out1 = steps & (UNUSED_STAGES | UNANSWERED_STAGES | SMFIP_RCPT_REJ);
+	if (session_wants_headers())
+		*out1 &= ~(unsigned long)SMFIP_NOHDRS;
 	*out2 = *out3 = 0;
 	if ((actions & SMFIF_SETSYMLIST) != 0)
 		ask_for_macros(ctx);
@@ -140,6 +143,14 @@ on_rcpt(SMFICTX *ctx, char **args)
 	return translate(ctx, &v);
 }
 
+static sfsistat
+on_header(SMFICTX *ctx, char *name, char *value)
+{
+	(void)ctx;
+	session_header(name, value);
+	return SMFIS_NOREPLY;
+}
+
 /* ---- the stages that are switched off, should a server send them -------- */
 
 static sfsistat
@@ -147,15 +158,6 @@ on_helo(SMFICTX *ctx, char *name)
 {
 	(void)ctx;
 	(void)name;
-	return SMFIS_NOREPLY;
-}
-
-static sfsistat
-on_header(SMFICTX *ctx, char *name, char *value)
-{
-	(void)ctx;
-	(void)name;
-	(void)value;
 	return SMFIS_NOREPLY;
 }
 

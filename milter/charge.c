@@ -78,7 +78,13 @@ charge_sender(struct charge *c, const char *sender, const char *user)
 	if (session.map == NULL)
 		return;
 	keys = keys_of(&rules);
-	c->has_sender = tide_key_sender(&keys, &facts, &c->sender);
+	if (user != NULL && user[0] != '\0') {
+		/* whatever it writes into the envelope, the account pays */
+		c->has_sender = true;
+		tide_key_user(&keys, user, &c->sender);
+	} else {
+		c->has_sender = tide_key_sender(&keys, &facts, &c->sender);
+	}
 	tide_key_address(&keys, sender, &c->address);
 	tide_domain_of(sender, domain);
 	tide_key_domain(&keys, domain, &c->domain);
@@ -100,86 +106,132 @@ count_drop(enum tide_drop d, uint32_t drops)
 		tide_count_profile(n, session.profile, TIDE_COUNT_OVERFLOWS, 1);
 }
 
-static enum tide_drop
-add_drops(enum tide_group group, unsigned tier, const struct tide_key *key,
-    uint32_t drops)
+/* What a drop needs; false if there is nothing to be charged. */
+struct drop {
+	struct tide_adder me;
+	struct tide_flow_key key;
+	unsigned class;
+};
+
+static bool
+prepare_drop(enum tide_group group, unsigned tier, const struct tide_key *key,
+    struct drop *d)
 {
 	struct tide_class_id id = {
 		.profile = session.profile, .group = group, .tier = tier
 	};
-	struct tide_adder me = { .epoch = &session.slot->epoch,
-		.mailbox = (uint32_t)(session.slot - session.map->slots) };
-	struct tide_flow_key flow_key;
-	enum tide_drop d;
 	int class = tide_class_number(session.config.profiles, id);
 
 	if (class < 0 ||
-	    !tide_flow_key(
-		&session.map->flow, key->text, key->length, &flow_key))
-		return TIDE_DROP_HELD;
-	d = tide_flow_add(
-	    &session.map->flow, &me, (unsigned)class, &flow_key, drops);
-	count_drop(d, drops);
-	return d;
+	    !tide_flow_key(&session.map->flow, key->text, key->length, &d->key))
+		return false;
+	d->me = (struct tide_adder){ .epoch = &session.slot->epoch,
+		.mailbox = (uint32_t)(session.slot - session.map->slots) };
+	d->class = (unsigned)class;
+	return true;
 }
 
 static bool
-is_over(enum tide_drop d)
+is_charged(const struct charge *c, enum tide_group group)
 {
+	return session.map != NULL && session.slot != NULL && !c->exempt &&
+	    profile()->group[group].mode != TIDE_MODE_OFF &&
+	    !tide_map_bypassed(session.map, tide_clock_wall_ms());
+}
+
+/* Add drops: did it overflow, or had it? */
+static bool
+add_drops(enum tide_group group, unsigned tier, const struct tide_key *key,
+    uint32_t drops)
+{
+	struct drop drop;
+	enum tide_drop d;
+
+	if (!prepare_drop(group, tier, key, &drop))
+		return false;
+	d = tide_flow_add(
+	    &session.map->flow, &drop.me, drop.class, &drop.key, drops);
+	count_drop(d, drops);
 	return d == TIDE_DROP_OVERFLOW || d == TIDE_DROP_OVER;
 }
 
-/* An IPv6 client pays at every tier. */
+/* Would one more drop overflow it? */
 static bool
-charge_ip(const struct charge *c, enum tide_group group, uint32_t drops)
+is_full(enum tide_group group, unsigned tier, const struct tide_key *key,
+    uint32_t unused)
+{
+	struct tide_flow *flow = &session.map->flow;
+	struct drop drop;
+	uint32_t depth;
+
+	(void)unused;
+	if (!prepare_drop(group, tier, key, &drop))
+		return false;
+	depth = atomic_load_explicit(
+	    &flow->class[drop.class].depth, memory_order_relaxed);
+	return depth > 0 &&
+	    tide_flow_level(flow, &drop.me, drop.class, &drop.key) >= depth;
+}
+
+/* One bucket for a sender; for an IPv6 client one at every tier. */
+static bool
+each_bucket(const struct charge *c, enum tide_group group, uint32_t drops,
+    bool (*ask)(enum tide_group, unsigned, const struct tide_key *, uint32_t))
 {
 	unsigned tier, tiers = tide_ip_is_v4(&c->ip) ? 1 : TIDE_KEY_TIERS;
 	struct tide_key key;
-	bool over = false;
+	bool any = false;
 
+	if (!tide_group_is_ip(group))
+		return c->has_sender && ask(group, 0, &c->sender, drops);
 	for (tier = 0; c->has_client && tier < tiers; tier++) {
 		tide_key_client(&c->ip, tide_key_tiers[tier], &key);
-		over |= is_over(add_drops(group, tier, &key, drops));
+		any |= ask(group, tier, &key, drops);
 	}
-	return over;
+	return any;
 }
 
 bool
 charge_group(const struct charge *c, enum tide_group group, uint32_t drops)
 {
-	const struct tide_limit *l = &profile()->group[group];
-	bool over = false;
+	return is_charged(c, group) &&
+	    each_bucket(c, group, drops, add_drops) &&
+	    profile()->group[group].mode == TIDE_MODE_ENFORCE;
+}
 
-	if (session.map == NULL || session.slot == NULL || c->exempt ||
-	    l->mode == TIDE_MODE_OFF)
-		return false;
-	if (tide_group_is_ip(group))
-		over = charge_ip(c, group, drops);
-	else if (c->has_sender)
-		over = is_over(add_drops(group, 0, &c->sender, drops));
-	return over && l->mode == TIDE_MODE_ENFORCE;
+bool
+charge_is_full(const struct charge *c, enum tide_group group)
+{
+	return profile()->group[group].mode == TIDE_MODE_ENFORCE &&
+	    is_charged(c, group) && each_bucket(c, group, 1, is_full);
 }
 
 /* ---- bans -------------------------------------------------------------- */
 
+static bool
+key_is_banned(const struct tide_key *key, uint64_t now, struct tide_ban *ban)
+{
+	return tide_bans_find(session.map->bans, session.map->flow.head->secret,
+		   key, now, ban) &&
+	    tide_ban_is_in(ban, session.profile);
+}
+
 bool
 charge_banned(const struct charge *c, struct tide_ban *ban)
 {
-	const struct tide_bans *bans;
-	const uint8_t *secret;
 	uint64_t now = tide_clock_wall_ms();
 
 	if (session.map == NULL || c->exempt)
 		return false;
-	bans = session.map->bans;
-	secret = session.map->flow.head->secret;
 	if (c->has_sender &&
-	    (tide_bans_find(bans, secret, &c->sender, now, ban) ||
-		tide_bans_find(bans, secret, &c->address, now, ban) ||
-		tide_bans_find(bans, secret, &c->domain, now, ban)))
+	    (key_is_banned(&c->sender, now, ban) ||
+		key_is_banned(&c->address, now, ban) ||
+		key_is_banned(&c->domain, now, ban)))
 		return true;
 	return c->has_client &&
-	    tide_bans_find_client(bans, secret, &c->ip, now, ban);
+	    tide_bans_find_client(session.map->bans,
+		session.map->flow.head->secret, &c->ip, session.profile, now,
+		ban);
 }
 
 /* ---- recipients -------------------------------------------------------- */

@@ -3,8 +3,9 @@
  * groups, bans.
  *
  * Nothing is charged to, and nothing refused from, whoever is on the allow
- * list; the null sender is charged to the IP groups only; postmaster and
- * abuse can always be written to.
+ * list, nor while the bypass is on; the null sender is charged to the IP
+ * groups only, unless it is authenticated; postmaster and abuse can always be
+ * written to.
  */
 #ifndef MILTER_CHARGE_H
 #define MILTER_CHARGE_H
@@ -20,7 +21,7 @@ struct charge {
 	bool has_client;
 	bool has_sender; /* not the null sender */
 	struct tide_ip ip;
-	struct tide_key sender;	 /* as sender_key says */
+	struct tide_key sender;	 /* the account, or as sender_key says */
 	struct tide_key address; /* the address alone, for bans by hand */
 	struct tide_key domain;
 };
@@ -35,7 +36,10 @@ void charge_sender(struct charge *, const char *sender, const char *user);
  */
 bool charge_group(const struct charge *, enum tide_group, uint32_t drops);
 
-/* Does a ban stand against this sender or client? */
+/* Would one more drop overflow its bucket, and is the group enforced? */
+bool charge_is_full(const struct charge *, enum tide_group);
+
+/* Does a ban stand against this sender or client, in this profile? */
 bool charge_banned(const struct charge *, struct tide_ban *);
 
 /* Can this recipient be written to whatever stands against the sender? */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "headers.h"
 #include "session.h"
 #include "tidemark/clock.h"
 #include "tidemark/log.h"
@@ -231,19 +232,31 @@ facts_now(void)
 			session.map, session.config.pulse_stale) };
 }
 
+/* Is there a ban?  Then it is a fact. */
+static bool
+note_ban(struct facts *f)
+{
+	uint64_t now = tide_clock_wall_ms();
+	struct tide_ban ban;
+
+	if (!charge_banned(&session.charge, &ban))
+		return false;
+	f->banned = true;
+	f->banned_for_ms = ban.until_ms > now ? ban.until_ms - now : 0;
+	return true;
+}
+
 /* A recipient that the mail server would take: do we? */
 static struct verdict
 judge_recipient(const char *address)
 {
 	struct facts f = facts_now();
-	struct tide_ban ban;
-	uint64_t now;
+	bool open = charge_always_open(address);
 
-	if (!charge_always_open(address) &&
-	    charge_banned(&session.charge, &ban)) {
-		f.banned = true;
-		now = tide_clock_wall_ms(); /* it may just have ended */
-		f.banned_for_ms = ban.until_ms > now ? ban.until_ms - now : 0;
+	session.message.open += open;
+	if (f.bypassed)
+		return verdict_recipient(&f);
+	if (!open && note_ban(&f)) {
 		(void)charge_group(&session.charge, TIDE_SBSENDER, 1);
 		count(TIDE_COUNT_RECIPIENTS_BANNED, 1);
 	} else if (charge_protected(&session.charge, address)) {
@@ -280,6 +293,28 @@ session_recipient(const char *address, enum recipient_fate fate)
 		break;
 	}
 	return v;
+}
+
+bool
+session_wants_headers(void)
+{
+	unsigned i;
+
+	session_follow();
+	for (i = 0; i < session.config.profiles; i++)
+		if (session.config.profile[i].content_blocked_header[0] != '\0')
+			return true;
+	return false;
+}
+
+void
+session_header(const char *name, const char *value)
+{
+	const char *rules =
+	    session.config.profile[session.profile].content_blocked_header;
+
+	if (header_matches(rules, name, value))
+		session.message.blocked = true;
 }
 
 void
@@ -329,6 +364,7 @@ count_message(
 	count(TIDE_COUNT_RECIPIENTS_UNKNOWN, m->unknown);
 	count(TIDE_COUNT_RECIPIENTS_REFUSED, m->refused);
 	count(TIDE_COUNT_RECIPIENTS_FORGOTTEN, m->forgotten);
+	count(TIDE_COUNT_CONTENT_BLOCKED, m->blocked);
 	count(TIDE_COUNT_BYPASSED, f->bypassed);
 	count(TIDE_COUNT_FAILED_OPEN, !f->map_usable);
 	count(TIDE_COUNT_MESSAGES_TOO_FAST,
@@ -347,24 +383,44 @@ log_message(const struct message *m, const struct verdict *v)
 	tide_log(TIDE_LOG_INFO,
 	    "%s: profile=%s daemon=%s client=%s auth=%s from=%s rcpts=%u "
 	    "unknown=%u refused=%u banned=%u verdict=%s reason=%s%s "
-	    "ms=%.1f%s",
+	    "ms=%.1f%s%s",
 	    or_dash(m->qid), session.config.profile[session.profile].name,
 	    session.daemon, session.client, m->auth, m->sender, m->accepted,
 	    m->unknown, m->refused, m->held_off - session.allowance.refused,
 	    verdict_name(v->answer), v->reason,
 	    allowance_show(&session.allowance, left, sizeof left), ms,
+	    m->blocked ? " content=blocked" : "",
 	    m->forgotten > 0 ? " forgotten=some" : "");
 }
 
-/* A message about to be accepted is a drop for its sender and its client. */
+/*
+ * A message about to be accepted is a drop for its sender and its client.
+ * What one of them gets refused for is none for the other.  The group that
+ * has overflowed, or NULL.
+ */
 static const char *
-charge_message(void)
+charge_accepted(const struct charge *c)
 {
-	bool sender = charge_group(&session.charge, TIDE_OKSENDER, 1);
-	bool client = charge_group(&session.charge, TIDE_OKIP, 1);
+	bool full = charge_is_full(c, TIDE_OKIP);
 
-	return sender ? tide_group_name[TIDE_OKSENDER]
-	    : client  ? tide_group_name[TIDE_OKIP]
+	if (full && charge_group(c, TIDE_OKIP, 1))
+		return tide_group_name[TIDE_OKIP];
+	if (charge_group(c, TIDE_OKSENDER, 1))
+		return tide_group_name[TIDE_OKSENDER];
+	if (!full && charge_group(c, TIDE_OKIP, 1))
+		return tide_group_name[TIDE_OKIP];
+	return NULL;
+}
+
+/* A blocked one is a drop for both, whatever becomes of it. */
+static const char *
+charge_blocked(const struct charge *c)
+{
+	bool sender = charge_group(c, TIDE_CBSENDER, 1);
+	bool client = charge_group(c, TIDE_CBIP, 1);
+
+	return sender ? tide_group_name[TIDE_CBSENDER]
+	    : client  ? tide_group_name[TIDE_CBIP]
 		      : NULL;
 }
 
@@ -379,7 +435,10 @@ session_decide(void)
 	struct facts f = facts_now();
 	struct verdict v;
 
-	f.over = charge_message();
+	/* a ban may have come since RCPT, and the bucket been emptied for it */
+	if (m->accepted <= m->open || !note_ban(&f))
+		f.over = m->blocked ? charge_blocked(&session.charge)
+				    : charge_accepted(&session.charge);
 	f.map_usable = session.map != NULL && session.slot != NULL;
 	v = verdict_message(&f);
 	if (v.answer == ANSWER_ACCEPT && f.map_usable && !remember(m)) {

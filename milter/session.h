@@ -25,10 +25,12 @@ struct message {
 	struct tide_hash *to;
 	size_t tos, room;
 	uint32_t accepted;  /* recipients */
+	uint32_t open;	    /* of these, always open: postmaster */
 	uint32_t unknown;   /* refused by the mail server with 5.1.1 */
 	uint32_t refused;   /* refused by it otherwise */
 	uint32_t held_off;  /* recipients we refused ourselves */
 	uint32_t forgotten; /* past RECIPIENTS_MOST */
+	bool blocked;	    /* for its content, by a filter before us */
 	uint64_t began_ns;  /* monotonic */
 };
 
@@ -62,6 +64,13 @@ enum recipient_fate {
 };
 /* What to answer; nothing but acceptance for one that was refused already. */
 struct verdict session_recipient(const char *address, enum recipient_fate);
+
+/*
+ * Does a profile have rules for headers?  Asked before the daemon's name is
+ * known, which may choose another profile than the socket's: so any of them.
+ */
+bool session_wants_headers(void);
+void session_header(const char *name, const char *value);
 
 /* The queue id, as soon as the mail server has one. */
 void session_qid(const char *);

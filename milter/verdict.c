@@ -131,6 +131,8 @@ verdict_message(const struct facts *f)
 		return accept_for("bypass");
 	if (!f->map_usable)
 		return answer_for_error(f->on_error);
+	if (f->banned)
+		return answer_for_ban(f);
 	if (f->over == NULL)
 		return accept_for("-");
 	if (f->pulse_stale)

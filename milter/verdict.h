@@ -28,7 +28,7 @@ struct facts {
 	bool map_usable;     /* and the message is remembered in it */
 	bool pulse_stale;    /* nobody leaks: no overflow is held against one */
 	const char *over;    /* the group that overflowed, or NULL */
-	bool banned;	     /* of a recipient: a ban stands */
+	bool banned;	     /* a ban stands */
 	bool protected_to;   /* of a recipient: not for this sender */
 	uint64_t banned_for_ms;
 	uint32_t tokens_action;	  /* enum tide_tokens_action */

@@ -17,6 +17,17 @@ tide_bans_size(uint32_t capacity)
 
 /* ---- one entry --------------------------------------------------------- */
 
+/* Bytes in the map may be anybody's: texts end where they must. */
+static bool
+is_sound(struct tide_ban *ban)
+{
+	if (ban->length == 0 || ban->length > TIDE_KEY_MAX)
+		return false;
+	memset(ban->key + ban->length, 0, sizeof ban->key - ban->length);
+	ban->reason[TIDE_BAN_REASON_MAX] = '\0';
+	return true;
+}
+
 /* False if nothing stands there, or if it is being written all the time. */
 static bool
 read_entry(const struct tide_ban_entry *e, struct tide_ban *ban)
@@ -36,7 +47,7 @@ read_entry(const struct tide_ban_entry *e, struct tide_ban *ban)
 		    atomic_load_explicit(&e->seq, memory_order_relaxed) ==
 			seq) { /* R3 */
 			memcpy(ban, words, sizeof *ban);
-			return ban->length > 0 && ban->length <= TIDE_KEY_MAX;
+			return is_sound(ban);
 		}
 	}
 	return false;
@@ -60,16 +71,31 @@ write_entry(struct tide_ban_entry *e, const struct tide_ban *ban)
 
 /* ---- finding ----------------------------------------------------------- */
 
-static uint32_t
-start_of(const struct tide_bans *b, const uint8_t secret[16], const char *key,
+/* Where a key may stand: some entries in a row; none in an empty table. */
+struct row {
+	uint32_t capacity, start, length;
+};
+
+static struct row
+row_of(const struct tide_bans *b, const uint8_t secret[16], const char *key,
     size_t length)
 {
-	uint32_t capacity = atomic_load(&b->capacity);
+	struct row r = { .capacity = atomic_load(&b->capacity) };
 	uint64_t h;
 
+	if (r.capacity == 0)
+		return r;
 	(void)crypto_shorthash(
 	    (unsigned char *)&h, (const unsigned char *)key, length, secret);
-	return capacity == 0 ? 0 : (uint32_t)(h % capacity);
+	r.start = (uint32_t)(h % r.capacity);
+	r.length = TIDE_BAN_PROBES;
+	return r;
+}
+
+static uint32_t
+at(const struct row *r, uint32_t i)
+{
+	return (uint32_t)(((uint64_t)r->start + i) % r->capacity);
 }
 
 static bool
@@ -78,27 +104,29 @@ is_for(const struct tide_ban *ban, const char *key, size_t length)
 	return ban->length == length && memcmp(ban->key, key, length) == 0;
 }
 
-static const struct tide_ban_entry *
-probe(const struct tide_bans *b, uint32_t start, uint32_t i)
-{
-	return &b->entry[(start + i) % atomic_load(&b->capacity)];
-}
-
 bool
 tide_bans_find(const struct tide_bans *b, const uint8_t secret[16],
     const struct tide_key *key, uint64_t now_ms, struct tide_ban *ban)
 {
-	uint32_t start, i;
+	struct row row;
+	uint32_t i;
 
-	if (atomic_load_explicit(&b->standing, memory_order_relaxed) == 0 ||
-	    atomic_load(&b->capacity) == 0)
+	if (atomic_load_explicit(&b->standing, memory_order_relaxed) == 0)
 		return false;
-	start = start_of(b, secret, key->text, key->length);
-	for (i = 0; i < TIDE_BAN_PROBES; i++)
-		if (read_entry(probe(b, start, i), ban) &&
+	row = row_of(b, secret, key->text, key->length);
+	for (i = 0; i < row.length; i++)
+		if (read_entry(&b->entry[at(&row, i)], ban) &&
 		    is_for(ban, key->text, key->length))
 			return ban->until_ms > now_ms;
 	return false;
+}
+
+bool
+tide_ban_is_in(const struct tide_ban *ban, unsigned profile)
+{
+	return profile == TIDE_BAN_EVERYWHERE || ban->profile == profile ||
+	    ban->profile == TIDE_BAN_EVERYWHERE ||
+	    ban->group == TIDE_BAN_MANUAL;
 }
 
 /* Lengths are counted as IPv6's: an IPv4 /24 is a /120. */
@@ -113,20 +141,22 @@ is_used(const struct tide_bans *b, unsigned prefix)
 
 bool
 tide_bans_find_client(const struct tide_bans *b, const uint8_t secret[16],
-    const struct tide_ip *ip, uint64_t now_ms, struct tide_ban *ban)
+    const struct tide_ip *ip, unsigned profile, uint64_t now_ms,
+    struct tide_ban *ban)
 {
-	unsigned prefix, least = tide_ip_is_v4(ip) ? 96 : 0;
+	int prefix, least = tide_ip_is_v4(ip) ? 96 : 0;
 	struct tide_key key;
 	struct tide_net net;
 
 	if (atomic_load_explicit(&b->standing, memory_order_relaxed) == 0)
 		return false;
-	for (prefix = 128; prefix > least; prefix--) {
-		if (prefix < 128 && !is_used(b, prefix))
+	for (prefix = 128; prefix >= least; prefix--) {
+		if (prefix < 128 && !is_used(b, (unsigned)prefix))
 			continue;
-		net = tide_net_around(ip, prefix - least);
+		net = tide_net_around(ip, (unsigned)(prefix - least));
 		tide_key_net(&net, &key);
-		if (tide_bans_find(b, secret, &key, now_ms, ban))
+		if (tide_bans_find(b, secret, &key, now_ms, ban) &&
+		    tide_ban_is_in(ban, profile))
 			return true;
 	}
 	return false;
@@ -155,18 +185,19 @@ tide_bans_clear(struct tide_bans *b, uint32_t capacity)
 			write_entry(&b->entry[i], &none);
 }
 
-/* The entry of that key, else an empty one, else the one that ends first. */
+/* The entry of that key, else an empty one, else the one that ends first;
+ * NULL in a table without room. */
 static struct tide_ban_entry *
-place_for(struct tide_bans *b, uint32_t start, const struct tide_ban *new,
-    bool *fresh)
+place_for(struct tide_bans *b, const struct row *row,
+    const struct tide_ban *new, bool *fresh)
 {
 	struct tide_ban_entry *best = NULL, *e;
 	uint64_t ends = UINT64_MAX;
 	struct tide_ban ban;
 	uint32_t i;
 
-	for (i = 0; i < TIDE_BAN_PROBES; i++) {
-		e = &b->entry[(start + i) % atomic_load(&b->capacity)];
+	for (i = 0; i < row->length; i++) {
+		e = &b->entry[at(row, i)];
 		if (!read_entry(e, &ban))
 			ban.until_ms = 0;
 		else if (is_for(&ban, new->key, new->length)) {
@@ -179,7 +210,7 @@ place_for(struct tide_bans *b, uint32_t start, const struct tide_ban *new,
 		}
 	}
 	*fresh = ends == 0;
-	if (ends > new->since_ms)
+	if (best != NULL && ends > new->since_ms)
 		atomic_fetch_add(&b->pushed_out, 1);
 	return best;
 }
@@ -204,10 +235,12 @@ void
 tide_bans_publish(
     struct tide_bans *b, const uint8_t secret[16], const struct tide_ban *ban)
 {
+	struct row row = row_of(b, secret, ban->key, ban->length);
 	bool fresh;
-	struct tide_ban_entry *e = place_for(
-	    b, start_of(b, secret, ban->key, ban->length), ban, &fresh);
+	struct tide_ban_entry *e = place_for(b, &row, ban, &fresh);
 
+	if (e == NULL)
+		return;
 	note_prefix(b, ban);
 	write_entry(e, ban);
 	if (fresh)
@@ -220,11 +253,11 @@ tide_bans_withdraw(
 {
 	static const struct tide_ban none;
 	struct tide_ban ban;
-	uint32_t start = start_of(b, secret, key->text, key->length), i;
+	struct row row = row_of(b, secret, key->text, key->length);
+	uint32_t i;
 
-	for (i = 0; i < TIDE_BAN_PROBES; i++) {
-		struct tide_ban_entry *e =
-		    &b->entry[(start + i) % atomic_load(&b->capacity)];
+	for (i = 0; i < row.length; i++) {
+		struct tide_ban_entry *e = &b->entry[at(&row, i)];
 
 		if (!read_entry(e, &ban) ||
 		    !is_for(&ban, key->text, key->length))

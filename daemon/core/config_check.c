@@ -130,6 +130,26 @@ check_daemons(struct reading *r, unsigned i)
 				    word, p[k].name);
 }
 
+/* NAME:BEGINNING each; "X-Spam-Flag: YES" would be two words, both wrong. */
+static void
+check_header_rules(struct reading *r, unsigned i)
+{
+	static const char key[] = "content_blocked_header";
+	char words[TIDE_WORDS_MAX], *rest = NULL, *word, *colon;
+
+	memcpy(
+	    words, r->config->profile[i].content_blocked_header, sizeof words);
+	for (word = strtok_r(words, " ", &rest); word != NULL;
+	     word = strtok_r(NULL, " ", &rest)) {
+		colon = strchr(word, ':');
+		if (colon == NULL || colon == word || colon[1] == '\0')
+			tide_complain(r->complaints, blame_profile(r, i, key),
+			    "%s: «%s» is not NAME:BEGINNING, without a space, "
+			    "such as X-Spam-Flag:YES",
+			    key, word);
+	}
+}
+
 static void
 check_groups(struct reading *r, unsigned i)
 {
@@ -247,6 +267,7 @@ tide_reading_check(struct reading *r)
 		}
 		if (!place_of(r, section, "daemons")->bad)
 			check_daemons(r, i);
+		check_header_rules(r, i);
 		check_groups(r, i);
 		check_tokens(r, i);
 	}

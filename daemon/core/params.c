@@ -131,6 +131,12 @@ const struct tide_param tide_params[] = {
 	{ GLOBAL(ban_most), RELOAD, .kind = TIDE_PARAM_TIME,
 	  .fallback = "1w", RANGE("1s", "520w"),
 	  .help = "The longest a ban gets, however often it is lengthened." },
+	{ GLOBAL(ban_hook), RELOAD, .kind = TIDE_PARAM_PATH, .fallback = "",
+	  .help = "A program to run when an overflow bans somebody who was "
+		"not banned. Its environment has TIDEMARK_KEY, "
+		"TIDEMARK_GROUP, TIDEMARK_PROFILE, TIDEMARK_UNTIL and "
+		"TIDEMARK_TIMES; the key is partly the sender's own text. "
+		"It is killed after 30s." },
 
 	{ GLOBAL(checkpoint_every), RELOAD, .kind = TIDE_PARAM_TIME,
 	  .fallback = "5min", RANGE("1s", "1d"), .topic = "Memory",
@@ -212,6 +218,12 @@ const struct tide_param tide_params[] = {
 	  RANGE("0", "1k"), .help = "The same for a /56." },
 	{ PROFILE(ipv6_48), RELOAD, .kind = TIDE_PARAM_COUNT, .fallback = "16",
 	  RANGE("0", "1k"), .help = "The same for a /48." },
+	{ PROFILE(content_blocked_header), RELOAD, .kind = TIDE_PARAM_WORDS,
+	  .fallback = "",
+	  .help = "Headers by which a filter that ran before Tidemark marks "
+		"a message as blocked, each as NAME:BEGINNING without a space, "
+		"such as X-Spam-Flag:YES. Such a message counts in the groups "
+		"CBSENDER and CBIP instead of OKSENDER and OKIP." },
 	GROUP(OKSENDER, oksender, "500/h", "10s", "1h", "each message accepted"),
 	GROUP(OKIP, okip, "2k/h", "2s", "1h", "each message accepted"),
 	GROUP(UNSENDER, unsender, "30/h", "3min", "1h",

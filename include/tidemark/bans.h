@@ -37,13 +37,16 @@
 /* Who made it, if no group did. */
 #define TIDE_BAN_MANUAL 0xffu
 
+/* Of a ban: it stands in every profile; one by hand always does. */
+#define TIDE_BAN_EVERYWHERE 0xffu
+
 struct tide_ban {
 	uint64_t since_ms, until_ms; /* wall */
 	uint32_t times;		     /* how often it was made or lengthened */
 	uint32_t slot;		     /* of the overflow: pool.h */
-	uint8_t profile;
-	uint8_t group;	/* enum tide_group, or TIDE_BAN_MANUAL */
-	uint8_t length; /* of the key */
+	uint8_t profile;	     /* where it stands */
+	uint8_t group;		     /* enum tide_group, or TIDE_BAN_MANUAL */
+	uint8_t length;		     /* of the key */
 	char key[TIDE_KEY_MAX + 1];
 	char reason[TIDE_BAN_REASON_MAX + 1]; /* of a manual one */
 	uint32_t pad;
@@ -73,9 +76,13 @@ size_t tide_bans_size(uint32_t capacity);
 bool tide_bans_find(const struct tide_bans *, const uint8_t secret[16],
     const struct tide_key *, uint64_t now_ms, struct tide_ban *);
 
-/* The client, or any network around it. */
+/* Does it stand in that profile? */
+bool tide_ban_is_in(const struct tide_ban *, unsigned profile);
+
+/* The client, or any network around it, in that profile or EVERYWHERE: any. */
 bool tide_bans_find_client(const struct tide_bans *, const uint8_t secret[16],
-    const struct tide_ip *, uint64_t now_ms, struct tide_ban *);
+    const struct tide_ip *, unsigned profile, uint64_t now_ms,
+    struct tide_ban *);
 
 /* Entry i, for listing; false if nothing stands there. */
 bool tide_bans_at(const struct tide_bans *, uint32_t i, struct tide_ban *);

@@ -85,9 +85,10 @@ struct tide_profile {
 	uint32_t sender_key;	      /* enum tide_sender_key */
 	uint32_t ban_answer;	      /* enum tide_ban_answer */
 	char allow[TIDE_WORDS_MAX];   /* never banned, never charged */
-	char protected_to[TIDE_WORDS_MAX];   /* mailboxes */
-	char protected_from[TIDE_WORDS_MAX]; /* who may write to them */
-	uint32_t ipv6_64, ipv6_56, ipv6_48;  /* times an address's limit */
+	char protected_to[TIDE_WORDS_MAX];	     /* mailboxes */
+	char protected_from[TIDE_WORDS_MAX];	     /* who may write to them */
+	char content_blocked_header[TIDE_WORDS_MAX]; /* NAME:BEGINNING */
+	uint32_t ipv6_64, ipv6_56, ipv6_48; /* times an address's limit */
 	uint32_t pad;
 	struct tide_limit group[TIDE_GROUPS];
 	uint32_t tokens_mode; /* enum tide_mode */
@@ -124,6 +125,7 @@ struct tide_config {
 	uint32_t max_bans;
 	uint32_t max_accounts;
 	uint64_t ban_most; /* however often it is lengthened */
+	char ban_hook[TIDE_PATH_MAX];
 
 	uint64_t window_span;
 	uint64_t window_senders; /* elements a window is sized for */

@@ -48,6 +48,11 @@ X(RECIPIENTS_PROTECTED, recipients_protected, PROFILE, \
     "attempts on protected mailboxes") \
 X(MESSAGES_TOO_FAST, messages_too_fast, PROFILE, \
     "messages refused because a bucket overflowed") \
+X(CONTENT_BLOCKED, content_blocked, PROFILE, \
+    "messages that a filter before us has marked as blocked") \
+X(HOOKS_RUN, hooks_run, PROFILE, "runs of ban_hook") \
+X(HOOKS_FAILED, hooks_failed, PROFILE, \
+    "runs of ban_hook that failed, took too long or were one too many") \
 X(PULSE_STALE, pulse_stale, PROFILE, \
     "messages let pass because the collector had no pulse") \
 X(TOKENS_TAKEN, tokens_taken, PROFILE, "tokens taken for recipients") \

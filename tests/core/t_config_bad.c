@@ -211,6 +211,12 @@ bad_together(void)
 		    "the socket of [profile a]\n" },
 		{ "[profile a]\ndaemons = X, Y\n[profile b]\ndaemons = Z Y\n",
 		    "t.conf:4: daemons: Y already belongs to [profile a]\n" },
+		{ "[profile a]\ncontent_blocked_header = X-A:YES X-B: NO\n",
+		    "t.conf:2: content_blocked_header: «X-B:» is not "
+		    "NAME:BEGINNING, without a space, such as X-Spam-Flag:YES\n"
+		    "t.conf:2: content_blocked_header: «NO» is not "
+		    "NAME:BEGINNING, without a space, such as "
+		    "X-Spam-Flag:YES\n" },
 		{ "[profile a]\ndaemons = MTA-int\n[profile internal]\n",
 		    "t.conf:3: daemons: MTA-int already belongs to "
 		    "[profile a]\n" },

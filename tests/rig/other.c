@@ -10,6 +10,7 @@
  * Hooks, by the recipient's local part:
  *	slow-N		sleeps N ms at RCPT
  *	other-refuses	550 at RCPT (also other-refuses-ANYTHING)
+ *	spam-ANYTHING	the message gets the header "X-Spam-Flag: YES"
  * Each message gets the header "X-Other: seen".
  */
 #include <fcntl.h>
@@ -27,6 +28,7 @@
 #define BACKLOG 512
 
 static int log_fd = -1;
+static char is_spam; /* a session whose private data is this has spam */
 
 static const char *
 macro(SMFICTX *ctx, const char *name)
@@ -88,6 +90,7 @@ at_connect(SMFICTX *ctx, char *host, _SOCK_ADDR *address)
 static sfsistat
 at_mail(SMFICTX *ctx, char **argv)
 {
+	(void)smfi_setpriv(ctx, NULL);
 	note(ctx, "mail", "from=%s auth=%s", argv[0],
 	    macro(ctx, "{auth_authen}"));
 	return SMFIS_CONTINUE;
@@ -119,6 +122,8 @@ at_rcpt(SMFICTX *ctx, char **argv)
 	    macro(ctx, "{rcpt_mailer}"), macro(ctx, "{rcpt_host}"));
 	if (starts(to, "slow-"))
 		sleep_ms(strtol(to + 5, NULL, 10));
+	if (starts(to, "spam-"))
+		(void)smfi_setpriv(ctx, &is_spam);
 	if (!starts(to, "other-refuses"))
 		return SMFIS_CONTINUE;
 	(void)smfi_setreply(ctx, code, xcode, text);
@@ -129,9 +134,12 @@ static sfsistat
 at_eom(SMFICTX *ctx)
 {
 	static char name[] = "X-Other", value[] = "seen";
+	static char flag[] = "X-Spam-Flag", yes[] = "YES";
 
 	note(ctx, "eom", "auth=%s", macro(ctx, "{auth_authen}"));
 	(void)smfi_addheader(ctx, name, value);
+	if (smfi_getpriv(ctx) == &is_spam)
+		(void)smfi_addheader(ctx, flag, yes);
 	return SMFIS_CONTINUE;
 }
 
@@ -146,6 +154,7 @@ static sfsistat
 at_close(SMFICTX *ctx)
 {
 	note(ctx, "close", "-");
+	(void)smfi_setpriv(ctx, NULL);
 	return SMFIS_CONTINUE;
 }
 

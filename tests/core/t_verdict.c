@@ -1,0 +1,130 @@
+/*
+ * From facts to answers: each row what is known, and what is said.
+ */
+#include <string.h>
+
+#include "../../milter/verdict.h"
+#include "check.h"
+#include "tidemark/config.h"
+
+#define LENGTH(a) (sizeof(a) / sizeof *(a))
+
+struct verdict_case {
+	const char *name;
+	struct facts facts;
+	enum verdict_answer answer;
+	const char *reason, *code, *status, *text; /* text: a part of it */
+};
+
+static const struct verdict_case recipients[] = {
+	{ "nothing against it", { .map_usable = true }, ANSWER_ACCEPT, "-",
+	    NULL, NULL, NULL },
+	{ "without a map, too", { .on_error = TIDE_ON_ERROR_REJECT },
+	    ANSWER_ACCEPT, "-", NULL, NULL, NULL },
+	{ "a ban", { .banned = true, .banned_for_ms = 59000 }, ANSWER_REJECT,
+	    "banned", "550", "5.7.1", "try again in 1min" },
+	{ "a ban's last millisecond", { .banned = true, .banned_for_ms = 1 },
+	    ANSWER_REJECT, "banned", "550", "5.7.1", "in 1s" },
+	{ "a ban, for now", { .banned = true, .ban_answer = TIDE_BAN_TEMPFAIL },
+	    ANSWER_TEMPFAIL, "banned", "451", "4.7.1", "postmaster" },
+	{ "a protected mailbox", { .protected_to = true }, ANSWER_REJECT,
+	    "protected", "550", "5.7.1", "does not take mail from you" },
+	{ "protected is for good whatever bans are",
+	    { .protected_to = true, .ban_answer = TIDE_BAN_TEMPFAIL },
+	    ANSWER_REJECT, "protected", "550", "5.7.1", NULL },
+	{ "the ban comes first", { .banned = true, .protected_to = true },
+	    ANSWER_REJECT, "banned", "550", "5.7.1", NULL },
+	{ "bypass wins over a ban", { .bypassed = true, .banned = true },
+	    ANSWER_ACCEPT, "bypass", NULL, NULL, NULL },
+	{ "bypass wins over protection",
+	    { .bypassed = true, .protected_to = true }, ANSWER_ACCEPT, "bypass",
+	    NULL, NULL, NULL },
+	{ "a ban stands while the pulse is stale",
+	    { .banned = true, .pulse_stale = true }, ANSWER_REJECT, "banned",
+	    "550", "5.7.1", NULL },
+};
+
+static const struct verdict_case messages[] = {
+	{ "nothing against it", { .map_usable = true }, ANSWER_ACCEPT, "-",
+	    NULL, NULL, NULL },
+	{ "an overflow", { .map_usable = true, .over = "OKIP" }, ANSWER_REJECT,
+	    "OKIP", "550", "5.7.1", "(OKIP); slow down" },
+	{ "an overflow, for now",
+	    { .map_usable = true,
+		.over = "OKSENDER",
+		.ban_answer = TIDE_BAN_TEMPFAIL },
+	    ANSWER_TEMPFAIL, "OKSENDER", "451", "4.7.1", "(OKSENDER)" },
+	{ "an overflow that nobody could leak",
+	    { .map_usable = true, .over = "OKIP", .pulse_stale = true },
+	    ANSWER_ACCEPT, "stale", NULL, NULL, NULL },
+	{ "a stale pulse alone is no reason",
+	    { .map_usable = true, .pulse_stale = true }, ANSWER_ACCEPT, "-",
+	    NULL, NULL, NULL },
+	{ "bypass wins over an overflow",
+	    { .map_usable = true, .over = "OKIP", .bypassed = true },
+	    ANSWER_ACCEPT, "bypass", NULL, NULL, NULL },
+	{ "a ban that was made since RCPT",
+	    { .map_usable = true, .banned = true, .banned_for_ms = 1 },
+	    ANSWER_REJECT, "banned", "550", "5.7.1", "in 1s" },
+	{ "bypass wins over an error",
+	    { .on_error = TIDE_ON_ERROR_REJECT, .bypassed = true },
+	    ANSWER_ACCEPT, "bypass", NULL, NULL, NULL },
+	{ "an error, accepted", { .on_error = TIDE_ON_ERROR_ACCEPT },
+	    ANSWER_ACCEPT, "error", NULL, NULL, NULL },
+	{ "an error, for now", { .on_error = TIDE_ON_ERROR_TEMPFAIL },
+	    ANSWER_TEMPFAIL, "error", "451", "4.3.0", "try again later" },
+	{ "an error, for good", { .on_error = TIDE_ON_ERROR_REJECT },
+	    ANSWER_REJECT, "error", "550", "5.3.0", "unable to work" },
+	{ "an error comes before an overflow",
+	    { .on_error = TIDE_ON_ERROR_ACCEPT, .over = "OKIP" }, ANSWER_ACCEPT,
+	    "error", NULL, NULL, NULL },
+};
+
+static bool
+is(const char *got, const char *want)
+{
+	return got == NULL || want == NULL ? got == want
+					   : strcmp(got, want) == 0;
+}
+
+static void
+check_verdict(const struct verdict_case *c, struct verdict v)
+{
+	CHECK_MSG(v.answer == c->answer && strcmp(v.reason, c->reason) == 0,
+	    "%s: %s for %s", c->name, verdict_name(v.answer), v.reason);
+	CHECK_MSG(is(v.code, c->code) && is(v.status, c->status), "%s: %s %s",
+	    c->name, v.code ? v.code : "-", v.status ? v.status : "-");
+	CHECK_MSG(c->text == NULL || strstr(v.text, c->text) != NULL,
+	    "%s: «%s»", c->name, v.text);
+	/* libmilter refuses a reply with a lone % or a line end */
+	CHECK_MSG(
+	    strpbrk(v.text, "%\r\n") == NULL, "%s: «%s»", c->name, v.text);
+}
+
+static void
+at_rcpt(void)
+{
+	for (size_t i = 0; i < LENGTH(recipients); i++)
+		check_verdict(
+		    &recipients[i], verdict_recipient(&recipients[i].facts));
+}
+
+static void
+at_end_of_message(void)
+{
+	for (size_t i = 0; i < LENGTH(messages); i++)
+		check_verdict(
+		    &messages[i], verdict_message(&messages[i].facts));
+}
+
+static void
+names(void)
+{
+	CHECK_STR(verdict_name(ANSWER_ACCEPT), "accept");
+	CHECK_STR(verdict_name(ANSWER_TEMPFAIL), "tempfail");
+	CHECK_STR(verdict_name(ANSWER_REJECT), "reject");
+}
+
+CHECK_CASES({ "at RCPT", at_rcpt },
+    { "at the end of message", at_end_of_message },
+    { "answers have names", names })
