@@ -78,6 +78,7 @@ plan_head(
 	h->recipients = tide_bloom_size(c->window_recipients, c->window_error);
 	h->slots = c->max_workers;
 	h->bans = c->max_bans;
+	h->decisions = c->max_decisions;
 	h->flow = plan_flow(c);
 	read_boot_id(h->boot_id);
 	if (getrandom(&h->instance, sizeof h->instance, 0) !=
@@ -310,7 +311,8 @@ judge_head(const struct opening *o, const struct tide_control_head *h,
 	    memcmp(&h->recipients, &want->recipients, sizeof h->recipients) !=
 		0 ||
 	    memcmp(&h->flow, &want->flow, sizeof h->flow) != 0 ||
-	    h->bans != want->bans || h->slots != want->slots) {
+	    h->bans != want->bans || h->decisions != want->decisions ||
+	    h->slots != want->slots) {
 		(void)tide_err_set(
 		    why, "%s: has other sizes than the configuration", o->path);
 		return o->replace ? REMAKE : OUTGROWN;

@@ -17,7 +17,7 @@
 
 const char *const tide_region_name[TIDE_REGIONS] = { "control", "acceptor",
 	"slots", "counters", "window0", "window1", "flow", "buckets",
-	"mailboxes", "bans" };
+	"mailboxes", "bans", "decisions" };
 
 const char *const tide_stage_name[TIDE_STAGES] = { "none", "connect", "mail",
 	"rcpt", "eom" };
@@ -30,7 +30,8 @@ tide_map_layout(void)
 		sizeof(struct tide_counters), sizeof(struct tide_window),
 		sizeof(struct tide_config), TIDE_COUNTER_COUNT,
 		sizeof(struct tide_flow_head), sizeof(struct tide_class),
-		sizeof(struct tide_mailbox), sizeof(struct tide_ban) };
+		sizeof(struct tide_mailbox), sizeof(struct tide_ban),
+		sizeof(struct tide_ring_entry) };
 
 	return (uint32_t)tide_hash_check(sizes, sizeof sizes);
 }
@@ -62,6 +63,8 @@ tide_map_region_length(
 		return pages(tide_flow_sizes(&head->flow).mailboxes);
 	case TIDE_REGION_BANS:
 		return pages(tide_bans_size(head->bans));
+	case TIDE_REGION_DECISIONS:
+		return pages(tide_ring_size(head->decisions));
 	default:
 		return TIDE_PAGE + pages(tide_bloom_bytes(&head->senders)) +
 		    pages(tide_bloom_bytes(&head->recipients));
@@ -219,6 +222,10 @@ name_regions(struct tide_map *map)
 	map->window[0] = map->base[TIDE_REGION_WINDOW0];
 	map->window[1] = map->base[TIDE_REGION_WINDOW1];
 	map->bans = map->base[TIDE_REGION_BANS];
+	map->ring = (struct tide_ring){
+		.region = map->base[TIDE_REGION_DECISIONS],
+		.capacity = map->control->head.decisions,
+	};
 	tide_flow_attach(&map->flow, map->base[TIDE_REGION_FLOW],
 	    map->base[TIDE_REGION_BUCKETS], map->base[TIDE_REGION_MAILBOXES],
 	    &map->control->head.flow);

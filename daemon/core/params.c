@@ -122,6 +122,10 @@ const struct tide_param tide_params[] = {
 	{ GLOBAL(max_bans), RESTART, .kind = TIDE_PARAM_COUNT,
 	  .fallback = "8k", RANGE("64", "1m"),
 	  .help = "How many bans may stand at once." },
+	{ GLOBAL(max_decisions), RESTART, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "4k", RANGE("64", "10m"),
+	  .help = "How many of the last decisions are kept "
+		"for tidemark why and tidemark tail, 256 bytes each." },
 	{ GLOBAL(ban_most), RELOAD, .kind = TIDE_PARAM_TIME,
 	  .fallback = "1w", RANGE("1s", "520w"),
 	  .help = "The longest a ban gets, however often it is lengthened." },

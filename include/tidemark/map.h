@@ -18,6 +18,7 @@
  *   buckets   workers; collector       all three
  *   mailboxes each worker; collector   all three
  *   bans      collector                collector
+ *   decisions workers                  all three
  *
  * Tools map everything read-only.  Bytes found here were written by another
  * process: check them, never assert on them.
@@ -37,6 +38,7 @@
 #include "tidemark/epoch.h"
 #include "tidemark/err.h"
 #include "tidemark/hash.h"
+#include "tidemark/ring.h"
 
 #define TIDE_MAP_MAGIC 0x6b72616d65646974ull /* "tidemark" */
 #define TIDE_MAP_VERSION 1u
@@ -53,6 +55,7 @@ enum tide_region_id {
 	TIDE_REGION_BUCKETS,
 	TIDE_REGION_MAILBOXES,
 	TIDE_REGION_BANS,
+	TIDE_REGION_DECISIONS,
 	TIDE_REGIONS
 };
 
@@ -73,6 +76,8 @@ struct tide_control_head {
 	struct tide_flow_shape flow;
 	uint32_t slots;
 	uint32_t bans;
+	uint32_t decisions;
+	uint32_t pad;
 	uint64_t check;
 };
 
@@ -203,6 +208,7 @@ struct tide_map {
 	struct tide_window *window[2];
 	struct tide_flow flow;
 	struct tide_bans *bans;
+	struct tide_ring ring;
 	void *base[TIDE_REGIONS];
 	size_t length[TIDE_REGIONS];
 	uint64_t table_id; /* which published table this is */
