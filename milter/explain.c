@@ -33,21 +33,30 @@ explain_begin(void)
 
 /* ---- the ring ---------------------------------------------------------- */
 
+static bool
+is_charged(enum tide_group g)
+{
+	const struct tide_profile *p = &session.config.profile[session.profile];
+
+	return !session.charge.exempt && p->group[g].mode != TIDE_MODE_OFF;
+}
+
 /* Which group paid: the one that overflowed, or the first that was charged. */
 static uint8_t
 group_of(const struct verdict *v, enum tide_stage stage)
 {
+	enum tide_group g = TIDE_OKSENDER;
 	unsigned i;
 
 	for (i = 0; i < TIDE_GROUPS; i++)
 		if (strcmp(v->reason, tide_group_name[i]) == 0)
 			return (uint8_t)i;
-	if (session.charge.exempt)
-		return TIDE_DECISION_NO_GROUP;
 	if (stage == TIDE_STAGE_RCPT)
-		return strcmp(v->reason, "banned") == 0 ? TIDE_SBSENDER
-							: TIDE_RBSENDER;
-	return session.charge.has_sender ? TIDE_OKSENDER : TIDE_OKIP;
+		g = strcmp(v->reason, "banned") == 0 ? TIDE_SBSENDER
+						     : TIDE_RBSENDER;
+	else if (!session.charge.has_sender || !is_charged(g))
+		g = TIDE_OKIP;
+	return is_charged(g) ? (uint8_t)g : TIDE_DECISION_NO_GROUP;
 }
 
 static void

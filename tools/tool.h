@@ -72,7 +72,10 @@ int run_counters(struct tool *);
 int run_dump(struct tool *);
 int run_query(struct tool *);
 int run_reload(struct tool *);
+int run_replay(struct tool *);
 int run_seal(struct tool *);
 int run_status(struct tool *);
+int run_tail(struct tool *);
+int run_why(struct tool *);
 
 #endif

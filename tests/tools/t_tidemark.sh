@@ -44,7 +44,7 @@ check() { # NAME, after the last command's status
 	fi
 }
 
-commands="status query dump counters configtest config reload bypass seal
+commands="status query why tail replay dump counters configtest config reload bypass seal
 checkpoint help"
 
 # ---- help ------------------------------------------------------------------
