@@ -31,6 +31,13 @@ static const enum tide_group groups[] = { TIDE_OKSENDER, TIDE_OKIP,
 
 /* ---- keys seen --------------------------------------------------------- */
 
+static _Noreturn void
+no_memory(void)
+{
+	complain("no memory for the keys");
+	exit(TOOL_ERROR);
+}
+
 static int
 compare(const void *a, const void *b)
 {
@@ -51,18 +58,18 @@ find_key(struct replay *r, unsigned class, const struct tide_key *key)
 		return *found;
 	if (r->keys == r->room) {
 		r->room = r->room == 0 ? 1024 : 2 * r->room;
-		more = realloc(r->key, r->room * sizeof *more);
+		more = realloc(r->key, r->room * sizeof(struct replay_key *));
 		if (more == NULL)
-			abort();
+			no_memory();
 		r->key = more;
 	}
 	k = malloc(sizeof *k);
 	if (k == NULL)
-		abort();
+		no_memory();
 	*k = want;
 	r->key[r->keys++] = k;
 	if (tsearch(k, &r->tree, compare) == NULL)
-		abort();
+		no_memory();
 	return k;
 }
 
