@@ -218,23 +218,6 @@ short_of(struct allowance *a, uint64_t now)
 	return (struct shortage){ .of = SHORT_OF_NOTHING };
 }
 
-/* Such a message may never get to its own line in the log. */
-static void
-log_first(struct allowance *a, const struct shortage *s)
-{
-	const struct message *m = &session.message;
-	char left[32];
-
-	if (a->refused++ > 0)
-		return;
-	tide_log(TIDE_LOG_INFO,
-	    "%s: profile=%s client=%s auth=%s from=%s recipient refused "
-	    "reason=%s%s",
-	    m->qid[0] != '\0' ? m->qid : "-", profile()->name, session.client,
-	    m->auth, m->sender, shortage_name(s->of),
-	    allowance_show(a, left, sizeof left));
-}
-
 struct shortage
 allowance_recipient(struct allowance *a, const char *recipient)
 {
@@ -247,7 +230,7 @@ allowance_recipient(struct allowance *a, const char *recipient)
 	if (charge_always_open(recipient))
 		s.of = SHORT_OF_NOTHING;
 	if (s.of != SHORT_OF_NOTHING)
-		log_first(a, &s);
+		a->refused++;
 	else if (a->distinct)
 		note_recipient(a, recipient, now);
 	return s;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "explain.h"
 #include "headers.h"
 #include "session.h"
 #include "tidemark/clock.h"
@@ -32,8 +33,8 @@ or_dash(const char *text)
  * For the log: no control characters, no spaces, so that what a sender writes
  * cannot make up a line or a key of its own.
  */
-static void
-copy_printable(char *to, size_t size, const char *from)
+void
+session_printable(char *to, size_t size, const char *from)
 {
 	size_t i;
 
@@ -123,11 +124,12 @@ show_client(const char *address)
 void
 session_connected(const char *client_address, const char *daemon_name)
 {
-	copy_printable(
+	session_printable(
 	    session.client, sizeof session.client, or_dash(client_address));
-	copy_printable(
+	session_printable(
 	    session.daemon, sizeof session.daemon, or_dash(daemon_name));
 	choose_profile(session.daemon);
+	explain_begin();
 	count(TIDE_COUNT_CONNECTIONS, 1);
 	charge_client(&session.charge, session.client);
 	show_client(session.client);
@@ -160,7 +162,7 @@ void
 session_qid(const char *qid)
 {
 	if (qid != NULL)
-		copy_printable(
+		session_printable(
 		    session.message.qid, sizeof session.message.qid, qid);
 }
 
@@ -173,8 +175,8 @@ session_mail(const char *sender, const char *auth)
 	session_follow();
 	session.in_message = true;
 	m->began_ns = tide_clock_mono_ns();
-	copy_printable(m->sender, sizeof m->sender, sender);
-	copy_printable(m->auth, sizeof m->auth, or_dash(auth));
+	session_printable(m->sender, sizeof m->sender, sender);
+	session_printable(m->auth, sizeof m->auth, or_dash(auth));
 	if (session.map == NULL)
 		return;
 	m->froms = tide_address_hashes(
@@ -278,10 +280,12 @@ session_recipient(const char *address, enum recipient_fate fate)
 	switch (fate) {
 	case RECIPIENT_ACCEPTED:
 		v = judge_recipient(address);
-		if (v.answer == ANSWER_ACCEPT)
+		if (v.answer == ANSWER_ACCEPT) {
 			keep_recipient(m, address);
-		else
+		} else {
 			m->held_off++;
+			explain_recipient(&v, address);
+		}
 		break;
 	case RECIPIENT_UNKNOWN: /* guessing is charged at once */
 		m->unknown++;
@@ -374,25 +378,6 @@ count_message(
 		atomic_fetch_add(&session.slot->messages, 1);
 }
 
-static void
-log_message(const struct message *m, const struct verdict *v)
-{
-	double ms = (double)(tide_clock_mono_ns() - m->began_ns) / 1e6;
-	char left[32];
-
-	tide_log(TIDE_LOG_INFO,
-	    "%s: profile=%s daemon=%s client=%s auth=%s from=%s rcpts=%u "
-	    "unknown=%u refused=%u banned=%u verdict=%s reason=%s%s "
-	    "ms=%.1f%s%s",
-	    or_dash(m->qid), session.config.profile[session.profile].name,
-	    session.daemon, session.client, m->auth, m->sender, m->accepted,
-	    m->unknown, m->refused, m->held_off - session.allowance.refused,
-	    verdict_name(v->answer), v->reason,
-	    allowance_show(&session.allowance, left, sizeof left), ms,
-	    m->blocked ? " content=blocked" : "",
-	    m->forgotten > 0 ? " forgotten=some" : "");
-}
-
 /*
  * A message about to be accepted is a drop for its sender and its client.
  * What one of them gets refused for is none for the other.  The group that
@@ -450,7 +435,7 @@ session_decide(void)
 	count_message(m, &v, &f);
 	if (v.answer != ANSWER_ACCEPT)
 		allowance_give_back(&session.allowance);
-	log_message(m, &v);
+	explain_message(&v);
 	forget_message();
 	return v;
 }

@@ -40,6 +40,7 @@ struct session {
 	unsigned profile;
 	struct tide_map *map; /* NULL: cannot be used */
 	struct tide_slot *slot;
+	char id[16]; /* of this connection, as in log and replies */
 	char client[64];
 	char daemon[64]; /* {daemon_name} */
 	bool in_message;
@@ -49,6 +50,9 @@ struct session {
 };
 
 extern struct session session;
+
+/* A copy for the log: no control characters, no spaces. */
+void session_printable(char *to, size_t, const char *from);
 
 /* Bracket every callback, so that the acceptor sees a stuck one. */
 void session_enter(enum tide_stage);

@@ -37,6 +37,34 @@ static const struct command commands[] = {
 	    "pass, 2 on an error, 3 if it was not found but there are times of\n"
 	    "which nothing is known.\n",
 	    run_query },
+	{ "why", "KEY | QUEUE-ID | SESSION-ID [--json]",
+	    "how full the buckets of a sender or client are, and why it was "
+	    "refused",
+	    "KEY is an address, @domain, IP address, auth:USER, or a key as it "
+	    "stands\nin the log.  For an address, its senders of every network "
+	    "are shown.\n"
+	    "\n"
+	    "Exits 0 if something is known of it, 1 if nothing is, 2 on an "
+	    "error.\n",
+	    run_why },
+	{ "tail", "[-n N] [--filter TEXT] [--once] [--json]",
+	    "follow the decisions as they are made",
+	    "  -n N               begin with the last N (default 10)\n"
+	    "      --filter TEXT  only lines that hold TEXT\n"
+	    "      --once         do not wait for more\n"
+	    "\n"
+	    "Says how many it missed when it was too slow.\n",
+	    run_tail },
+	{ "replay", "[--share S] [--json] FILE...",
+	    "what the limits would have done to the mail in a log",
+	    "      --share S      recommend limits that touch no more than this\n"
+	    "                     share of the senders (default 0.1%)\n"
+	    "\n"
+	    "FILE is a log of ours, - for standard input.  No daemon is "
+	    "needed.\n"
+	    "Exits 0 if nothing would have overflowed, 1 if something would, "
+	    "2 on\nan error.\n",
+	    run_replay },
 	{ "dump", "[--json | --mdb] [--live | --archive] [--offline DIR]",
 	    "what the live map and the archive hold",
 	    "      --live         only the live map\n"

@@ -77,9 +77,12 @@ int run_dump(struct tool *);
 int run_query(struct tool *);
 int run_reload(struct tool *);
 int run_report(struct tool *);
+int run_replay(struct tool *);
 int run_seal(struct tool *);
 int run_size(struct tool *);
 int run_status(struct tool *);
 int run_unban(struct tool *);
+int run_tail(struct tool *);
+int run_why(struct tool *);
 
 #endif

@@ -79,6 +79,7 @@ plan_head(
 	h->slots = c->max_workers;
 	h->bans = c->max_bans;
 	h->accounts = power_of_two(c->max_accounts);
+	h->decisions = c->max_decisions;
 	h->flow = plan_flow(c);
 	read_boot_id(h->boot_id);
 	if (getrandom(&h->instance, sizeof h->instance, 0) !=
@@ -312,7 +313,7 @@ judge_head(const struct opening *o, const struct tide_control_head *h,
 		0 ||
 	    memcmp(&h->flow, &want->flow, sizeof h->flow) != 0 ||
 	    h->bans != want->bans || h->accounts != want->accounts ||
-	    h->slots != want->slots) {
+	    h->decisions != want->decisions || h->slots != want->slots) {
 		(void)tide_err_set(
 		    why, "%s: has other sizes than the configuration", o->path);
 		return o->replace ? REMAKE : OUTGROWN;

@@ -17,7 +17,7 @@
 
 const char *const tide_region_name[TIDE_REGIONS] = { "control", "acceptor",
 	"slots", "counters", "window0", "window1", "flow", "buckets",
-	"mailboxes", "bans", "tokens", "distinct" };
+	"mailboxes", "bans", "tokens", "distinct", "decisions" };
 
 const char *const tide_stage_name[TIDE_STAGES] = { "none", "connect", "mail",
 	"rcpt", "eom" };
@@ -32,7 +32,8 @@ tide_map_layout(void)
 		sizeof(struct tide_flow_head), sizeof(struct tide_class),
 		sizeof(struct tide_mailbox), sizeof(struct tide_ban),
 		sizeof(struct tide_tokens_slot),
-		sizeof(struct tide_distinct_sketch) };
+		sizeof(struct tide_distinct_sketch),
+		sizeof(struct tide_ring_entry) };
 
 	return (uint32_t)tide_hash_check(sizes, sizeof sizes);
 }
@@ -68,6 +69,8 @@ tide_map_region_length(
 		return pages(tide_tokens_bytes(head->accounts));
 	case TIDE_REGION_DISTINCT:
 		return pages(tide_distinct_bytes(head->accounts));
+	case TIDE_REGION_DECISIONS:
+		return pages(tide_ring_size(head->decisions));
 	default:
 		return TIDE_PAGE + pages(tide_bloom_bytes(&head->senders)) +
 		    pages(tide_bloom_bytes(&head->recipients));
@@ -232,6 +235,10 @@ name_regions(struct tide_map *map)
 	    (struct tide_distinct){ .sketches = map->base[TIDE_REGION_DISTINCT],
 		    .capacity = map->control->head.accounts,
 		    .period_ms = TIDE_DISTINCT_PERIOD_MS };
+	map->ring = (struct tide_ring){
+		.region = map->base[TIDE_REGION_DECISIONS],
+		.capacity = map->control->head.decisions,
+	};
 	tide_flow_attach(&map->flow, map->base[TIDE_REGION_FLOW],
 	    map->base[TIDE_REGION_BUCKETS], map->base[TIDE_REGION_MAILBOXES],
 	    &map->control->head.flow);

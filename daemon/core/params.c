@@ -128,6 +128,10 @@ const struct tide_param tide_params[] = {
 	  .help = "How many accounts may have less than their full allowance "
 		"at once, rounded up to a power of two. Each takes 272 bytes. "
 		"Accounts beyond it pass uncounted." },
+	{ GLOBAL(max_decisions), RESTART, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "4k", RANGE("64", "10m"),
+	  .help = "How many of the last decisions are kept "
+		"for tidemark why and tidemark tail, 256 bytes each." },
 	{ GLOBAL(ban_most), RELOAD, .kind = TIDE_PARAM_TIME,
 	  .fallback = "1w", RANGE("1s", "520w"),
 	  .help = "The longest a ban gets, however often it is lengthened." },

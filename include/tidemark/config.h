@@ -124,6 +124,7 @@ struct tide_config {
 	uint32_t max_buckets;
 	uint32_t max_bans;
 	uint32_t max_accounts;
+	uint32_t max_decisions;
 	uint64_t ban_most; /* however often it is lengthened */
 	char ban_hook[TIDE_PATH_MAX];
 

@@ -20,6 +20,7 @@
  *   bans      collector                collector
  *   tokens    workers; collector       all three
  *   distinct  workers                  all three
+ *   decisions workers                  all three
  *
  * Tools map everything read-only.  Bytes found here were written by another
  * process: check them, never assert on them.
@@ -40,6 +41,7 @@
 #include "tidemark/epoch.h"
 #include "tidemark/err.h"
 #include "tidemark/hash.h"
+#include "tidemark/ring.h"
 #include "tidemark/tokens.h"
 
 #define TIDE_MAP_MAGIC 0x6b72616d65646974ull /* "tidemark" */
@@ -62,6 +64,7 @@ enum tide_region_id {
 	TIDE_REGION_BANS,
 	TIDE_REGION_TOKENS,
 	TIDE_REGION_DISTINCT,
+	TIDE_REGION_DECISIONS,
 	TIDE_REGIONS
 };
 
@@ -83,6 +86,8 @@ struct tide_control_head {
 	uint32_t slots;
 	uint32_t bans;
 	uint32_t accounts; /* a power of two */
+	uint32_t decisions;
+	uint32_t pad;
 	uint64_t check;
 };
 
@@ -215,6 +220,7 @@ struct tide_map {
 	struct tide_bans *bans;
 	struct tide_tokens tokens;
 	struct tide_distinct distinct;
+	struct tide_ring ring;
 	void *base[TIDE_REGIONS];
 	size_t length[TIDE_REGIONS];
 	uint64_t table_id; /* which published table this is */

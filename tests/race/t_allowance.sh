@@ -56,7 +56,7 @@ check "what was taken is what was sent" same "$(counter tokens_taken)" 100
 check "another account notices nothing" acks 10 -n 10 --auth bob
 check "the log line says what is left" log_has 'auth=bob .* tokens=90 '
 check "a refusal has a line of its own" \
-    log_has 'auth=ann .* recipient refused reason=tokens tokens=0'
+    log_has 'stage=rcpt .*auth=ann .* reason=tokens tokens=0'
 check "another sender of hers does not help" acks 0 -n 5 --unique --auth ann
 reply_is() { post -n 1 --replies --auth "$2"; grep -F "$1" "$D/replies"; }
 check "the reply is that of the paper" \

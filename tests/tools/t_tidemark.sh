@@ -44,8 +44,8 @@ check() { # NAME, after the last command's status
 	fi
 }
 
-commands="status query dump counters configtest config reload bypass seal
-checkpoint banned ban unban bucket report audit size help"
+commands="status query why tail replay dump counters configtest config reload
+bypass seal checkpoint banned ban unban bucket report audit size help"
 
 # ---- help ------------------------------------------------------------------
 

@@ -1,0 +1,146 @@
+/*
+ * explain - log line, ring, reply.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "explain.h"
+#include "session.h"
+#include "tidemark/clock.h"
+#include "tidemark/log.h"
+#include "tidemark/ring.h"
+
+_Static_assert((int)ANSWER_ACCEPT == TIDE_DECIDED_ACCEPT &&
+	(int)ANSWER_TEMPFAIL == TIDE_DECIDED_TEMPFAIL &&
+	(int)ANSWER_REJECT == TIDE_DECIDED_REJECT,
+    "an answer is written into the ring as it is");
+
+void
+explain_begin(void)
+{
+	struct timespec t;
+	uint32_t slot = (uint32_t)getpid();
+
+	if (session.map != NULL && session.slot != NULL)
+		slot = (uint32_t)(session.slot - session.map->slots);
+	(void)clock_gettime(CLOCK_REALTIME, &t);
+	tide_session_id(
+	    (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000, slot,
+	    session.id);
+}
+
+/* ---- the ring ---------------------------------------------------------- */
+
+static bool
+is_charged(enum tide_group g)
+{
+	const struct tide_profile *p = &session.config.profile[session.profile];
+
+	return !session.charge.exempt && p->group[g].mode != TIDE_MODE_OFF;
+}
+
+/* Which group paid: the one that overflowed, or the first that was charged. */
+static uint8_t
+group_of(const struct verdict *v, enum tide_stage stage)
+{
+	enum tide_group g = TIDE_OKSENDER;
+	unsigned i;
+
+	for (i = 0; i < TIDE_GROUPS; i++)
+		if (strcmp(v->reason, tide_group_name[i]) == 0)
+			return (uint8_t)i;
+	if (stage == TIDE_STAGE_RCPT)
+		g = strcmp(v->reason, "banned") == 0 ? TIDE_SBSENDER
+						     : TIDE_RBSENDER;
+	else if (!session.charge.has_sender || !is_charged(g))
+		g = TIDE_OKIP;
+	return is_charged(g) ? (uint8_t)g : TIDE_DECISION_NO_GROUP;
+}
+
+static void
+put(const struct verdict *v, enum tide_stage stage)
+{
+	const struct charge *c = &session.charge;
+	struct tide_decision d;
+	struct tide_key client;
+
+	if (session.map == NULL)
+		return;
+	memset(&d, 0, sizeof d);
+	d.wall_ms = tide_clock_wall_ms();
+	d.profile = (uint8_t)session.profile;
+	d.stage = (uint8_t)stage;
+	d.verdict = (uint8_t)v->answer;
+	d.group = group_of(v, stage);
+	d.recipients = session.message.accepted;
+	(void)snprintf(d.session, sizeof d.session, "%s", session.id);
+	(void)snprintf(d.qid, sizeof d.qid, "%.31s", session.message.qid);
+	(void)snprintf(d.reason, sizeof d.reason, "%.15s", v->reason);
+	tide_key_client(c->has_client ? &c->ip : NULL, 128, &client);
+	(void)snprintf(d.client, sizeof d.client, "%.47s", client.text);
+	(void)snprintf(d.sender, sizeof d.sender, "%s",
+	    c->has_sender ? c->sender.text : "<>");
+	(void)tide_ring_put(&session.map->ring, &d);
+}
+
+/* ---- the reply --------------------------------------------------------- */
+
+static void
+sign(struct verdict *v)
+{
+	size_t n = strnlen(v->text, sizeof v->text);
+
+	if (v->answer != ANSWER_ACCEPT)
+		(void)snprintf(
+		    v->text + n, sizeof v->text - n, " [%s]", session.id);
+}
+
+/* ---- what the session calls -------------------------------------------- */
+
+static const char *
+or_dash(const char *text)
+{
+	return text[0] != '\0' ? text : "-";
+}
+
+void
+explain_recipient(struct verdict *v, const char *address)
+{
+	const struct message *m = &session.message;
+	char to[256], left[32];
+
+	session_printable(to, sizeof to, address);
+	tide_log(TIDE_LOG_INFO,
+	    "%s: stage=rcpt profile=%s session=%s daemon=%s client=%s "
+	    "auth=%s from=%s to=%s verdict=%s reason=%s%s",
+	    or_dash(m->qid), session.config.profile[session.profile].name,
+	    session.id, session.daemon, session.client, m->auth, m->sender, to,
+	    verdict_name(v->answer), v->reason,
+	    allowance_show(&session.allowance, left, sizeof left));
+	put(v, TIDE_STAGE_RCPT);
+	sign(v);
+}
+
+void
+explain_message(struct verdict *v)
+{
+	const struct message *m = &session.message;
+	double ms = (double)(tide_clock_mono_ns() - m->began_ns) / 1e6;
+	char left[32];
+
+	tide_log(TIDE_LOG_INFO,
+	    "%s: profile=%s session=%s daemon=%s client=%s auth=%s from=%s "
+	    "rcpts=%u unknown=%u refused=%u banned=%u verdict=%s reason=%s%s "
+	    "ms=%.1f%s%s",
+	    or_dash(m->qid), session.config.profile[session.profile].name,
+	    session.id, session.daemon, session.client, m->auth, m->sender,
+	    m->accepted, m->unknown, m->refused,
+	    m->held_off - session.allowance.refused, verdict_name(v->answer),
+	    v->reason, allowance_show(&session.allowance, left, sizeof left),
+	    ms, m->blocked ? " content=blocked" : "",
+	    m->forgotten > 0 ? " forgotten=some" : "");
+	put(v, TIDE_STAGE_EOM);
+	sign(v);
+}
