@@ -74,11 +74,28 @@ view_close(struct view *v)
 
 /* ---- pulses ------------------------------------------------------------ */
 
+/* Dead, but not yet taken in by its parent. */
+static bool
+is_zombie(uint32_t pid)
+{
+	char path[32], text[256] = "", *p;
+	FILE *f;
+
+	(void)snprintf(path, sizeof path, "/proc/%u/stat", pid);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return false;
+	p = fgets(text, sizeof text, f) != NULL ? strrchr(text, ')') : NULL;
+	(void)fclose(f);
+	return p != NULL && strncmp(p, ") Z", 3) == 0;
+}
+
 /* A killed process leaves its pid behind, and for a while a fresh beat. */
 static bool
 is_alive(uint32_t pid)
 {
-	return pid != 0 && (kill((pid_t)pid, 0) == 0 || errno != ESRCH);
+	return pid != 0 && (kill((pid_t)pid, 0) == 0 || errno != ESRCH) &&
+	    !is_zombie(pid);
 }
 
 /*

@@ -82,7 +82,7 @@ fi
 
 check "a daemon's name chooses the profile, whatever the socket" \
     one_mail --daemon MTA-int
-check "as the log shows" within 2 log_has 'profile=internal daemon=MTA-int'
+check "as the log shows" within 2 log_has 'profile=internal .*daemon=MTA-int'
 
 # ---- questions, dumps ------------------------------------------------------
 
