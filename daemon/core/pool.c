@@ -191,34 +191,58 @@ tide_pool_reclaim(struct tide_pool *p)
 
 /* ---- overflows (C2) ---------------------------------------------------- */
 
-/* Empty it, but for the drops that came since; false: not dealt with yet. */
 static bool
-resolve(struct tide_pool *p, uint32_t i)
+report(struct tide_pool *p, uint32_t i, uint32_t mark, uint32_t times)
 {
 	unsigned class = tide_bucket_class(at(p, i));
 	struct tide_string *s =
 	    tide_string_at(p->flow, tide_bucket_string(at(p, i)));
-	uint32_t mark = mark_of(p, i), told = 0, times, rest;
-	uint32_t whole = depth_of(p, class) + 1;
+	struct tide_overflow o = { .class = class,
+		.key = s->text,
+		.length = s->length,
+		.slot = tide_over_slot(mark),
+		.times = times };
 
-	while ((mark & TIDE_MARK_FLAGS) == TIDE_MARK_OVF) {
-		struct tide_overflow o = { .class = class,
-			.key = s->text,
-			.length = s->length,
-			.slot = tide_over_slot(mark) };
-
-		times = 1 + tide_over_drops(mark) / whole;
-		rest = tide_over_drops(mark) % whole;
-		o.times = times - told;
-		if (o.times > 0 && !p->on_overflow(p->arg, &o))
-			return false;
-		told = times;
-		if (cas_mark(p, i, mark, floor_of(p, class) + (rest << 2)))
-			break;
-		mark = mark_of(p, i);
-	}
-	count(&p->flow->class[class].overflows, told);
+	if (!p->on_overflow(p->arg, &o))
+		return false;
+	count(&p->flow->class[class].overflows, times);
 	return true;
+}
+
+static bool
+take_off(struct tide_pool *p, uint32_t i, uint32_t mark, uint32_t drops)
+{
+	return cas_mark(p, i, mark, mark - (drops << 2));
+}
+
+/*
+ * Empty it, but for the drops that came since; false: not dealt with yet.
+ * What has been told when more is held back is taken off the mark, so that
+ * it is not told again.
+ */
+static bool
+resolve(struct tide_pool *p, uint32_t i)
+{
+	unsigned class = tide_bucket_class(at(p, i));
+	uint32_t whole = depth_of(p, class) + 1;
+	uint32_t mark, drops, times, told = 0;
+
+	for (;;) {
+		mark = mark_of(p, i);
+		if ((mark & TIDE_MARK_FLAGS) != TIDE_MARK_OVF)
+			return true;
+		drops = tide_over_drops(mark);
+		times = 1 + drops / whole;
+		if (times > told && !report(p, i, mark, times - told)) {
+			if (told == 0 || take_off(p, i, mark, told * whole))
+				return false;
+			continue;
+		}
+		told = times;
+		if (cas_mark(
+			p, i, mark, floor_of(p, class) + (drops % whole << 2)))
+			return true;
+	}
 }
 
 static void
@@ -601,6 +625,7 @@ tide_pool_drain(struct tide_pool *p)
 {
 	unsigned n = 0;
 	uint32_t i;
+	bool alarm = false;
 
 	if (p->seen != NULL) {
 		tide_pool_reclaim(p); /* a rebuild is not finished */
@@ -610,8 +635,10 @@ tide_pool_drain(struct tide_pool *p)
 		n += drain_mailbox(p, &p->flow->mailbox[i]);
 		if (atomic_load(&p->flow->mailbox[i].alarm) != 0 &&
 		    atomic_exchange(&p->flow->mailbox[i].alarm, 0) != 0)
-			look_everywhere(p);
+			alarm = true;
 	}
+	if (alarm)
+		look_everywhere(p);
 	count(&p->flow->head->drained, n);
 	keep_reserve(p);
 	return n;

@@ -1,0 +1,128 @@
+/*
+ * t_buckets_attack - leaky buckets, attacked: reloads in the middle of it,
+ * reports held back halfway, stopped workers, and memory that a hostile
+ * worker wrote.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "flow_fixture.h"
+#include "tidemark/strings.h"
+
+#define DEPTH 3u
+
+static struct flow_fixture x;
+static struct tide_adder me;
+
+/* ---- overflows, and what else happens while one is reported ------------- */
+
+static uint32_t reported, calls;
+static uint32_t refuse_from; /* calls from that one on are held back */
+static uint32_t meanwhile;   /* drops that arrive during the first call */
+
+static void add(unsigned class, uint32_t n, uint32_t drops);
+
+static bool
+on_overflow(void *arg, const struct tide_overflow *o)
+{
+	uint32_t drops = meanwhile;
+
+	(void)arg;
+	meanwhile = 0;
+	if (drops > 0)
+		add(o->class, flow_fixture_number(o->key, o->length), drops);
+	if (++calls >= refuse_from)
+		return false;
+	reported += o->times;
+	return true;
+}
+
+static void
+make(uint32_t buckets, uint32_t units)
+{
+	reported = calls = meanwhile = 0;
+	refuse_from = UINT32_MAX;
+	flow_fixture_make(&x, buckets, units, 64, on_overflow, NULL);
+	me = flow_fixture_adder(&x, 0);
+	tide_pool_set_class(&x.pool, 0, DEPTH, 1000, 0);
+	tide_pool_set_class(&x.pool, 1, 50, 1000, 0);
+}
+
+static void
+add(unsigned class, uint32_t n, uint32_t drops)
+{
+	char text[128];
+	struct tide_flow_key key = flow_fixture_key(&x.flow, n, text);
+
+	CHECK(
+	    tide_flow_add(&x.flow, &me, class, &key, drops) != TIDE_DROP_LOST);
+}
+
+static void
+add_and_drain(unsigned class, uint32_t n, uint32_t drops)
+{
+	add(class, n, drops);
+	(void)tide_pool_drain(&x.pool);
+}
+
+static uint32_t
+level(unsigned class, uint32_t n)
+{
+	char text[128];
+	struct tide_flow_key key = flow_fixture_key(&x.flow, n, text);
+
+	return tide_flow_level(&x.flow, &me, class, &key);
+}
+
+static void
+audit(void)
+{
+	struct tide_err err;
+
+	CHECK_MSG(tide_pool_audit(&x.pool, &err) == 0, "%s", err.text);
+}
+
+/* ---- reports ------------------------------------------------------------ */
+
+/* 4 drops overflow; 4 more come while that is reported, and the report of
+ * those is held back: the first must not be made again. */
+static void
+test_report_held_back_halfway(void)
+{
+	make(10, 100);
+	add_and_drain(0, 2, 3);
+	meanwhile = 5;
+	refuse_from = 2;
+	add_and_drain(0, 2, 1);
+	CHECK_INT(calls, 2);
+	CHECK_INT(reported, 1);
+	CHECK_INT(level(0, 2), DEPTH + 1);
+	refuse_from = UINT32_MAX;
+	tide_pool_resolve(&x.pool);
+	CHECK_INT(reported, 2);
+	CHECK_INT(level(0, 2), 1);
+	CHECK_INT(atomic_load(&x.flow.class[0].overflows), 2);
+	audit();
+	flow_fixture_free(&x);
+}
+
+static void
+test_many_alarms_one_look(void)
+{
+	uint32_t i;
+
+	make(10, 100);
+	refuse_from = 0;
+	add_and_drain(0, 2, 4);
+	calls = 0;
+	for (i = 0; i < FIXTURE_WORKERS; i++)
+		atomic_store(&x.flow.mailbox[i].alarm, 1);
+	(void)tide_pool_drain(&x.pool);
+	CHECK_INT(calls, 1);
+	flow_fixture_free(&x);
+}
+
+CHECK_CASES({ "a report held back halfway is finished, not repeated",
+		test_report_held_back_halfway },
+    { "many alarms, one look", test_many_alarms_one_look })
