@@ -122,8 +122,9 @@ tide_pool_set_class(struct tide_pool *p, unsigned class, uint32_t depth,
 	struct tide_class *c = &p->flow->class[class];
 
 	assert(class < TIDE_CLASSES && depth + 2 <= p->flow->head->shape.ring);
+	if (depth_of(p, class) == 0 || atomic_load(&c->leak_ms) != leak_ms)
+		atomic_store(&c->ticked_ms, now_ms);
 	atomic_store(&c->leak_ms, leak_ms);
-	atomic_store(&c->ticked_ms, now_ms);
 	atomic_store(&c->depth, depth);
 }
 
@@ -224,14 +225,14 @@ static bool
 resolve(struct tide_pool *p, uint32_t i)
 {
 	unsigned class = tide_bucket_class(at(p, i));
-	uint32_t whole = depth_of(p, class) + 1;
+	uint32_t depth = depth_of(p, class), whole = depth + 1;
 	uint32_t mark, drops, times, told = 0;
 
 	for (;;) {
 		mark = mark_of(p, i);
 		if ((mark & TIDE_MARK_FLAGS) != TIDE_MARK_OVF)
 			return true;
-		drops = tide_over_drops(mark);
+		drops = depth > 0 ? tide_over_drops(mark) : 0;
 		times = 1 + drops / whole;
 		if (times > told && !report(p, i, mark, times - told)) {
 			if (told == 0 || take_off(p, i, mark, told * whole))
@@ -332,7 +333,11 @@ tide_pool_tick(struct tide_pool *p, unsigned class)
 	}
 }
 
-/* All that is due; after a long sleep no more than empties every bucket. */
+/*
+ * All that is due; after a long sleep no more than empties every bucket (it
+ * may have been filled when the class was deeper).  A class that is no longer
+ * used leaks at every round until nothing is left of it.
+ */
 static void
 leak_class(struct tide_pool *p, unsigned class, uint64_t now_ms)
 {
@@ -340,12 +345,17 @@ leak_class(struct tide_pool *p, unsigned class, uint64_t now_ms)
 	uint64_t leak = atomic_load(&c->leak_ms);
 	uint64_t last = atomic_load(&c->ticked_ms), ticks;
 
-	if (depth_of(p, class) == 0 || leak == 0 || now_ms < last + leak)
+	if (depth_of(p, class) == 0) {
+		if (atomic_load(&c->live) > 0)
+			tide_pool_tick(p, class);
+		return;
+	}
+	if (leak == 0 || now_ms < last + leak)
 		return;
 	ticks = (now_ms - last) / leak;
 	atomic_store(&c->ticked_ms, last + ticks * leak);
-	if (ticks > depth_of(p, class) + 1)
-		ticks = depth_of(p, class) + 1;
+	if (ticks > p->flow->head->shape.ring)
+		ticks = p->flow->head->shape.ring;
 	while (ticks-- > 0)
 		tide_pool_tick(p, class);
 }
@@ -540,8 +550,9 @@ take_add(struct tide_pool *p, const struct tide_post *r, const char *text)
 {
 	struct tide_flow_key key;
 
+	if (depth_of(p, r->class) == 0)
+		return; /* switched off since */
 	if (r->drops == 0 || r->drops > UINT16_MAX ||
-	    depth_of(p, r->class) == 0 ||
 	    !tide_flow_key(p->flow, text, r->length, &key) ||
 	    key.hash != r->hash) {
 		count(&p->flow->head->malformed, 1);

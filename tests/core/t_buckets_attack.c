@@ -123,6 +123,96 @@ test_many_alarms_one_look(void)
 	flow_fixture_free(&x);
 }
 
+/* ---- reloads ------------------------------------------------------------ */
+
+/* Every few minutes a cron job reloads; buckets must leak all the same. */
+static void
+test_reload_leaves_the_clock_alone(void)
+{
+	make(10, 100);
+	add_and_drain(1, 2, 6);
+	tide_pool_set_class(&x.pool, 1, 50, 1000, 900);
+	tide_pool_leak(&x.pool, 1000);
+	CHECK_INT(level(1, 2), 5);
+	tide_pool_set_class(&x.pool, 1, 50, 100, 1050); /* a new leak time */
+	tide_pool_leak(&x.pool, 1149);
+	CHECK_INT(level(1, 2), 5);
+	tide_pool_leak(&x.pool, 1150);
+	CHECK_INT(level(1, 2), 4);
+	flow_fixture_free(&x);
+}
+
+static uint32_t
+find(unsigned class, uint32_t n)
+{
+	char text[128];
+	struct tide_flow_key key = flow_fixture_key(&x.flow, n, text);
+
+	return tide_flow_find(&x.flow, class, &key);
+}
+
+/* A worker that has seen the class in use adds a moment later. */
+static void
+test_class_switched_off_does_not_overflow(void)
+{
+	make(10, 100);
+	add_and_drain(0, 2, 1);
+	tide_pool_set_class(&x.pool, 0, 0, 0, 100);
+	CHECK_INT(tide_flow_fill(&x.flow, 0, find(0, 2), 1), TIDE_DROP_HELD);
+	flow_fixture_free(&x);
+}
+
+static void
+test_class_switched_off_is_given_back(void)
+{
+	char text[128];
+	struct tide_flow_key key;
+	unsigned i;
+
+	make(10, 100);
+	refuse_from = 0;
+	add_and_drain(0, 2, 3);
+	add_and_drain(0, 4, 4); /* overflowed, and pending */
+	add_and_drain(0, 4, 3); /* 3 since */
+	key = flow_fixture_key(&x.flow, 6, text);
+	(void)tide_flow_add(&x.flow, &me, 0, &key, 1); /* posted, not drained */
+	tide_pool_set_class(&x.pool, 0, 0, 0, 100);
+	refuse_from = UINT32_MAX;
+	for (i = 0; i < 2 * 64; i++) {
+		(void)tide_pool_drain(&x.pool);
+		tide_pool_resolve(&x.pool);
+		tide_pool_leak(&x.pool, 100 + i);
+	}
+	CHECK_INT(reported, 1);
+	CHECK_INT(atomic_load(&x.flow.head->malformed), 0);
+	CHECK_INT(atomic_load(&x.flow.head->free_count), 10);
+	audit();
+	flow_fixture_free(&x);
+}
+
+static void
+test_shallower(void)
+{
+	make(10, 100);
+	add_and_drain(1, 2, 40);
+	tide_pool_set_class(&x.pool, 1, 5, 1000, 0);
+	CHECK_INT(level(1, 2), 40);
+	tide_pool_leak(&x.pool, 1000ull * 3600 * 1000); /* a long sleep */
+	CHECK_INT(level(1, 2), 0);
+	add_and_drain(1, 2, 5);
+	CHECK_INT(reported, 0);
+	add_and_drain(1, 2, 1);
+	CHECK_INT(reported, 1);
+	audit();
+	flow_fixture_free(&x);
+}
+
 CHECK_CASES({ "a report held back halfway is finished, not repeated",
 		test_report_held_back_halfway },
-    { "many alarms, one look", test_many_alarms_one_look })
+    { "many alarms, one look", test_many_alarms_one_look },
+    { "a reload leaves the clock alone", test_reload_leaves_the_clock_alone },
+    { "a class switched off does not overflow",
+	test_class_switched_off_does_not_overflow },
+    { "a class switched off gives its buckets back",
+	test_class_switched_off_is_given_back },
+    { "a class made shallower", test_shallower })
