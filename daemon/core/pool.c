@@ -402,6 +402,25 @@ evict_one(struct tide_pool *p, unsigned class, uint32_t i, uint32_t level)
 	return true;
 }
 
+static uint32_t
+reserve(const struct tide_pool *p)
+{
+	return p->flow->head->shape.buckets / 128 + 4;
+}
+
+/*
+ * Nothing can be freed for now (a worker is stopped inside): what is in limbo
+ * already will be room enough, and to give up more would make none.
+ */
+static bool
+is_stalled(struct tide_pool *p)
+{
+	tide_pool_reclaim(p);
+	tide_pool_reclaim(p);
+	return p->seen != NULL ||
+	    atomic_load(&p->flow->head->limbo_count) >= reserve(p);
+}
+
 /* The emptiest buckets of the greediest class: whoever matters is fuller. */
 static void
 evict(struct tide_pool *p, unsigned want)
@@ -410,6 +429,8 @@ evict(struct tide_pool *p, unsigned want)
 	uint32_t level = floor_of(p, class), ring = p->flow->head->shape.ring;
 	uint32_t i, next, k, *list;
 
+	if (is_stalled(p))
+		return;
 	for (k = 0; k < ring && want > 0 && looks < EVICT_LOOKS; k++) {
 		level += 4;
 		list = list_at(p, class, level);
@@ -425,12 +446,6 @@ evict(struct tide_pool *p, unsigned want)
 	}
 	tide_pool_reclaim(p);
 	tide_pool_reclaim(p);
-}
-
-static uint32_t
-reserve(const struct tide_pool *p)
-{
-	return p->flow->head->shape.buckets / 128 + 4;
 }
 
 /* Before it is needed: a few buckets are always kept free. */
@@ -515,7 +530,7 @@ tide_pool_add(struct tide_pool *p, unsigned class,
 	uint32_t i = tide_flow_find(p->flow, class, key);
 	enum tide_drop result;
 
-	if (i == 0)
+	if (i == 0 && p->seen == NULL) /* a rebuild hands nothing out */
 		i = create(p, class, key);
 	if (i == 0) {
 		count(&p->flow->head->refused, drops);

@@ -207,6 +207,58 @@ test_shallower(void)
 	flow_fixture_free(&x);
 }
 
+/* ---- stopped workers ----------------------------------------------------- */
+
+/* While nothing can be freed, giving up more buckets makes no room. */
+static void
+test_flood_while_a_worker_is_stopped(void)
+{
+	uint32_t n;
+
+	make(400, 4000);
+	for (n = 2; n < 202; n++)
+		add_and_drain(1, n, 20);
+	tide_epoch_enter(&x.slots[3].epoch, x.epoch);
+	for (n = 1000; n < 11000; n++)
+		add_and_drain(1, n, 1);
+	for (n = 2; n < 202; n++)
+		CHECK_MSG(level(1, n) == 20, "key %u was given up", n);
+	audit();
+	tide_epoch_leave(&x.slots[3].epoch);
+	add_and_drain(1, 300, 1);
+	add_and_drain(1, 302, 1);
+	CHECK_INT(level(1, 302), 1);
+	audit();
+	flow_fixture_free(&x);
+}
+
+static void
+test_added_while_rebuilding(void)
+{
+	char text[128];
+	struct tide_flow_key key;
+	struct tide_err err;
+	uint32_t n;
+
+	make(100, 1000);
+	add_and_drain(1, 2, 1);
+	tide_epoch_enter(&x.slots[3].epoch, x.epoch);
+	CHECK(tide_pool_rebuild(&x.pool, &err) == 0);
+	key = flow_fixture_key(&x.flow, 2, text);
+	CHECK(tide_pool_add(&x.pool, 1, &key, 1));
+	key = flow_fixture_key(&x.flow, 4, text);
+	CHECK(!tide_pool_add(&x.pool, 1, &key, 1));
+	tide_epoch_leave(&x.slots[3].epoch);
+	tide_pool_reclaim(&x.pool);
+	for (n = 4; n < 24; n++)
+		add_and_drain(1, n, n);
+	CHECK_INT(level(1, 2), 2);
+	for (n = 4; n < 24; n++)
+		CHECK_INT(level(1, n), n);
+	audit();
+	flow_fixture_free(&x);
+}
+
 CHECK_CASES({ "a report held back halfway is finished, not repeated",
 		test_report_held_back_halfway },
     { "many alarms, one look", test_many_alarms_one_look },
@@ -215,4 +267,7 @@ CHECK_CASES({ "a report held back halfway is finished, not repeated",
 	test_class_switched_off_does_not_overflow },
     { "a class switched off gives its buckets back",
 	test_class_switched_off_is_given_back },
-    { "a class made shallower", test_shallower })
+    { "a class made shallower", test_shallower },
+    { "a flood while a worker is stopped",
+	test_flood_while_a_worker_is_stopped },
+    { "added while a rebuild waits", test_added_while_rebuilding })
