@@ -427,21 +427,17 @@ evict(struct tide_pool *p, unsigned want)
 {
 	unsigned class = greediest_class(p), looks = 0;
 	uint32_t level = floor_of(p, class), ring = p->flow->head->shape.ring;
-	uint32_t i, next, k, *list;
+	uint32_t i, k, *list;
 
 	if (is_stalled(p))
 		return;
 	for (k = 0; k < ring && want > 0 && looks < EVICT_LOOKS; k++) {
 		level += 4;
 		list = list_at(p, class, level);
-		i = *list;
-		*list = 0;
-		for (; i != 0; i = next) {
-			next = at(p, i)->level_next;
-			if (want > 0 && looks++ < EVICT_LOOKS)
-				want -= evict_one(p, class, i, level);
-			else
-				link_level(p, class, i, level);
+		while (want > 0 && looks++ < EVICT_LOOKS && *list != 0) {
+			i = *list;
+			*list = at(p, i)->level_next;
+			want -= evict_one(p, class, i, level);
 		}
 	}
 	tide_pool_reclaim(p);
