@@ -160,6 +160,8 @@ tide_flow_fill(
 		floor = atomic_load_explicit(
 		    &c->floor, memory_order_acquire); /* W4: after the mark */
 		depth = atomic_load_explicit(&c->depth, memory_order_relaxed);
+		if (depth == 0)
+			return TIDE_DROP_HELD; /* switched off since */
 		full = (tide_mark_above(mark, floor) ? mark : floor) +
 		    (drops << 2);
 		if ((full - floor) >> 2 > depth) {

@@ -122,8 +122,9 @@ tide_pool_set_class(struct tide_pool *p, unsigned class, uint32_t depth,
 	struct tide_class *c = &p->flow->class[class];
 
 	assert(class < TIDE_CLASSES && depth + 2 <= p->flow->head->shape.ring);
+	if (depth_of(p, class) == 0 || atomic_load(&c->leak_ms) != leak_ms)
+		atomic_store(&c->ticked_ms, now_ms);
 	atomic_store(&c->leak_ms, leak_ms);
-	atomic_store(&c->ticked_ms, now_ms);
 	atomic_store(&c->depth, depth);
 }
 
@@ -191,34 +192,58 @@ tide_pool_reclaim(struct tide_pool *p)
 
 /* ---- overflows (C2) ---------------------------------------------------- */
 
-/* Empty it, but for the drops that came since; false: not dealt with yet. */
 static bool
-resolve(struct tide_pool *p, uint32_t i)
+report(struct tide_pool *p, uint32_t i, uint32_t mark, uint32_t times)
 {
 	unsigned class = tide_bucket_class(at(p, i));
 	struct tide_string *s =
 	    tide_string_at(p->flow, tide_bucket_string(at(p, i)));
-	uint32_t mark = mark_of(p, i), told = 0, times, rest;
-	uint32_t whole = depth_of(p, class) + 1;
+	struct tide_overflow o = { .class = class,
+		.key = s->text,
+		.length = s->length,
+		.slot = tide_over_slot(mark),
+		.times = times };
 
-	while ((mark & TIDE_MARK_FLAGS) == TIDE_MARK_OVF) {
-		struct tide_overflow o = { .class = class,
-			.key = s->text,
-			.length = s->length,
-			.slot = tide_over_slot(mark) };
-
-		times = 1 + tide_over_drops(mark) / whole;
-		rest = tide_over_drops(mark) % whole;
-		o.times = times - told;
-		if (o.times > 0 && !p->on_overflow(p->arg, &o))
-			return false;
-		told = times;
-		if (cas_mark(p, i, mark, floor_of(p, class) + (rest << 2)))
-			break;
-		mark = mark_of(p, i);
-	}
-	count(&p->flow->class[class].overflows, told);
+	if (!p->on_overflow(p->arg, &o))
+		return false;
+	count(&p->flow->class[class].overflows, times);
 	return true;
+}
+
+static bool
+take_off(struct tide_pool *p, uint32_t i, uint32_t mark, uint32_t drops)
+{
+	return cas_mark(p, i, mark, mark - (drops << 2));
+}
+
+/*
+ * Empty it, but for the drops that came since; false: not dealt with yet.
+ * What has been told when more is held back is taken off the mark, so that
+ * it is not told again.
+ */
+static bool
+resolve(struct tide_pool *p, uint32_t i)
+{
+	unsigned class = tide_bucket_class(at(p, i));
+	uint32_t depth = depth_of(p, class), whole = depth + 1;
+	uint32_t mark, drops, times, told = 0;
+
+	for (;;) {
+		mark = mark_of(p, i);
+		if ((mark & TIDE_MARK_FLAGS) != TIDE_MARK_OVF)
+			return true;
+		drops = depth > 0 ? tide_over_drops(mark) : 0;
+		times = 1 + drops / whole;
+		if (times > told && !report(p, i, mark, times - told)) {
+			if (told == 0 || take_off(p, i, mark, told * whole))
+				return false;
+			continue;
+		}
+		told = times;
+		if (cas_mark(
+			p, i, mark, floor_of(p, class) + (drops % whole << 2)))
+			return true;
+	}
 }
 
 static void
@@ -308,7 +333,11 @@ tide_pool_tick(struct tide_pool *p, unsigned class)
 	}
 }
 
-/* All that is due; after a long sleep no more than empties every bucket. */
+/*
+ * All that is due; after a long sleep no more than empties every bucket (it
+ * may have been filled when the class was deeper).  A class that is no longer
+ * used leaks at every round until nothing is left of it.
+ */
 static void
 leak_class(struct tide_pool *p, unsigned class, uint64_t now_ms)
 {
@@ -316,12 +345,17 @@ leak_class(struct tide_pool *p, unsigned class, uint64_t now_ms)
 	uint64_t leak = atomic_load(&c->leak_ms);
 	uint64_t last = atomic_load(&c->ticked_ms), ticks;
 
-	if (depth_of(p, class) == 0 || leak == 0 || now_ms < last + leak)
+	if (depth_of(p, class) == 0) {
+		if (atomic_load(&c->live) > 0)
+			tide_pool_tick(p, class);
+		return;
+	}
+	if (leak == 0 || now_ms < last + leak)
 		return;
 	ticks = (now_ms - last) / leak;
 	atomic_store(&c->ticked_ms, last + ticks * leak);
-	if (ticks > depth_of(p, class) + 1)
-		ticks = depth_of(p, class) + 1;
+	if (ticks > p->flow->head->shape.ring)
+		ticks = p->flow->head->shape.ring;
 	while (ticks-- > 0)
 		tide_pool_tick(p, class);
 }
@@ -368,35 +402,46 @@ evict_one(struct tide_pool *p, unsigned class, uint32_t i, uint32_t level)
 	return true;
 }
 
+static uint32_t
+reserve(const struct tide_pool *p)
+{
+	return p->flow->head->shape.buckets / 128 + 4;
+}
+
+/*
+ * Nothing can be freed for now (a worker is stopped inside): what is in limbo
+ * already will be room enough, and to give up more would make none.
+ */
+static bool
+is_stalled(struct tide_pool *p)
+{
+	tide_pool_reclaim(p);
+	tide_pool_reclaim(p);
+	return p->seen != NULL ||
+	    atomic_load(&p->flow->head->limbo_count) >= reserve(p);
+}
+
 /* The emptiest buckets of the greediest class: whoever matters is fuller. */
 static void
 evict(struct tide_pool *p, unsigned want)
 {
 	unsigned class = greediest_class(p), looks = 0;
 	uint32_t level = floor_of(p, class), ring = p->flow->head->shape.ring;
-	uint32_t i, next, k, *list;
+	uint32_t i, k, *list;
 
+	if (is_stalled(p))
+		return;
 	for (k = 0; k < ring && want > 0 && looks < EVICT_LOOKS; k++) {
 		level += 4;
 		list = list_at(p, class, level);
-		i = *list;
-		*list = 0;
-		for (; i != 0; i = next) {
-			next = at(p, i)->level_next;
-			if (want > 0 && looks++ < EVICT_LOOKS)
-				want -= evict_one(p, class, i, level);
-			else
-				link_level(p, class, i, level);
+		while (want > 0 && looks++ < EVICT_LOOKS && *list != 0) {
+			i = *list;
+			*list = at(p, i)->level_next;
+			want -= evict_one(p, class, i, level);
 		}
 	}
 	tide_pool_reclaim(p);
 	tide_pool_reclaim(p);
-}
-
-static uint32_t
-reserve(const struct tide_pool *p)
-{
-	return p->flow->head->shape.buckets / 128 + 4;
 }
 
 /* Before it is needed: a few buckets are always kept free. */
@@ -481,7 +526,7 @@ tide_pool_add(struct tide_pool *p, unsigned class,
 	uint32_t i = tide_flow_find(p->flow, class, key);
 	enum tide_drop result;
 
-	if (i == 0)
+	if (i == 0 && p->seen == NULL) /* a rebuild hands nothing out */
 		i = create(p, class, key);
 	if (i == 0) {
 		count(&p->flow->head->refused, drops);
@@ -516,8 +561,9 @@ take_add(struct tide_pool *p, const struct tide_post *r, const char *text)
 {
 	struct tide_flow_key key;
 
+	if (depth_of(p, r->class) == 0)
+		return; /* switched off since */
 	if (r->drops == 0 || r->drops > UINT16_MAX ||
-	    depth_of(p, r->class) == 0 ||
 	    !tide_flow_key(p->flow, text, r->length, &key) ||
 	    key.hash != r->hash) {
 		count(&p->flow->head->malformed, 1);
@@ -601,6 +647,7 @@ tide_pool_drain(struct tide_pool *p)
 {
 	unsigned n = 0;
 	uint32_t i;
+	bool alarm = false;
 
 	if (p->seen != NULL) {
 		tide_pool_reclaim(p); /* a rebuild is not finished */
@@ -610,8 +657,10 @@ tide_pool_drain(struct tide_pool *p)
 		n += drain_mailbox(p, &p->flow->mailbox[i]);
 		if (atomic_load(&p->flow->mailbox[i].alarm) != 0 &&
 		    atomic_exchange(&p->flow->mailbox[i].alarm, 0) != 0)
-			look_everywhere(p);
+			alarm = true;
 	}
+	if (alarm)
+		look_everywhere(p);
 	count(&p->flow->head->drained, n);
 	keep_reserve(p);
 	return n;

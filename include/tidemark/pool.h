@@ -44,7 +44,10 @@ struct tide_pool {
 /* Lay out an empty pool in zeroed regions. */
 void tide_pool_format(struct tide_flow *, const uint8_t secret[16]);
 
-/* Set a class's depth and leak time; it may be in use already. */
+/*
+ * Set a class's depth and leak time; it may be in use already.  The depth is
+ * at most the ring less 2 (the caller has checked it); 0 switches it off.
+ */
 void tide_pool_set_class(struct tide_pool *, unsigned class, uint32_t depth,
     uint64_t leak_ms, uint64_t now_ms);
 

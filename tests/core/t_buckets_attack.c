@@ -1,0 +1,273 @@
+/*
+ * t_buckets_attack - leaky buckets, attacked: reloads in the middle of it,
+ * reports held back halfway, stopped workers, and memory that a hostile
+ * worker wrote.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "flow_fixture.h"
+#include "tidemark/strings.h"
+
+#define DEPTH 3u
+
+static struct flow_fixture x;
+static struct tide_adder me;
+
+/* ---- overflows, and what else happens while one is reported ------------- */
+
+static uint32_t reported, calls;
+static uint32_t refuse_from; /* calls from that one on are held back */
+static uint32_t meanwhile;   /* drops that arrive during the first call */
+
+static void add(unsigned class, uint32_t n, uint32_t drops);
+
+static bool
+on_overflow(void *arg, const struct tide_overflow *o)
+{
+	uint32_t drops = meanwhile;
+
+	(void)arg;
+	meanwhile = 0;
+	if (drops > 0)
+		add(o->class, flow_fixture_number(o->key, o->length), drops);
+	if (++calls >= refuse_from)
+		return false;
+	reported += o->times;
+	return true;
+}
+
+static void
+make(uint32_t buckets, uint32_t units)
+{
+	reported = calls = meanwhile = 0;
+	refuse_from = UINT32_MAX;
+	flow_fixture_make(&x, buckets, units, 64, on_overflow, NULL);
+	me = flow_fixture_adder(&x, 0);
+	tide_pool_set_class(&x.pool, 0, DEPTH, 1000, 0);
+	tide_pool_set_class(&x.pool, 1, 50, 1000, 0);
+}
+
+static void
+add(unsigned class, uint32_t n, uint32_t drops)
+{
+	char text[128];
+	struct tide_flow_key key = flow_fixture_key(&x.flow, n, text);
+
+	CHECK(
+	    tide_flow_add(&x.flow, &me, class, &key, drops) != TIDE_DROP_LOST);
+}
+
+static void
+add_and_drain(unsigned class, uint32_t n, uint32_t drops)
+{
+	add(class, n, drops);
+	(void)tide_pool_drain(&x.pool);
+}
+
+static uint32_t
+level(unsigned class, uint32_t n)
+{
+	char text[128];
+	struct tide_flow_key key = flow_fixture_key(&x.flow, n, text);
+
+	return tide_flow_level(&x.flow, &me, class, &key);
+}
+
+static void
+audit(void)
+{
+	struct tide_err err;
+
+	CHECK_MSG(tide_pool_audit(&x.pool, &err) == 0, "%s", err.text);
+}
+
+/* ---- reports ------------------------------------------------------------ */
+
+/* 4 drops overflow; 4 more come while that is reported, and the report of
+ * those is held back: the first must not be made again. */
+static void
+test_report_held_back_halfway(void)
+{
+	make(10, 100);
+	add_and_drain(0, 2, 3);
+	meanwhile = 5;
+	refuse_from = 2;
+	add_and_drain(0, 2, 1);
+	CHECK_INT(calls, 2);
+	CHECK_INT(reported, 1);
+	CHECK_INT(level(0, 2), DEPTH + 1);
+	refuse_from = UINT32_MAX;
+	tide_pool_resolve(&x.pool);
+	CHECK_INT(reported, 2);
+	CHECK_INT(level(0, 2), 1);
+	CHECK_INT(atomic_load(&x.flow.class[0].overflows), 2);
+	audit();
+	flow_fixture_free(&x);
+}
+
+static void
+test_many_alarms_one_look(void)
+{
+	uint32_t i;
+
+	make(10, 100);
+	refuse_from = 0;
+	add_and_drain(0, 2, 4);
+	calls = 0;
+	for (i = 0; i < FIXTURE_WORKERS; i++)
+		atomic_store(&x.flow.mailbox[i].alarm, 1);
+	(void)tide_pool_drain(&x.pool);
+	CHECK_INT(calls, 1);
+	flow_fixture_free(&x);
+}
+
+/* ---- reloads ------------------------------------------------------------ */
+
+/* Every few minutes a cron job reloads; buckets must leak all the same. */
+static void
+test_reload_leaves_the_clock_alone(void)
+{
+	make(10, 100);
+	add_and_drain(1, 2, 6);
+	tide_pool_set_class(&x.pool, 1, 50, 1000, 900);
+	tide_pool_leak(&x.pool, 1000);
+	CHECK_INT(level(1, 2), 5);
+	tide_pool_set_class(&x.pool, 1, 50, 100, 1050); /* a new leak time */
+	tide_pool_leak(&x.pool, 1149);
+	CHECK_INT(level(1, 2), 5);
+	tide_pool_leak(&x.pool, 1150);
+	CHECK_INT(level(1, 2), 4);
+	flow_fixture_free(&x);
+}
+
+static uint32_t
+find(unsigned class, uint32_t n)
+{
+	char text[128];
+	struct tide_flow_key key = flow_fixture_key(&x.flow, n, text);
+
+	return tide_flow_find(&x.flow, class, &key);
+}
+
+/* A worker that has seen the class in use adds a moment later. */
+static void
+test_class_switched_off_does_not_overflow(void)
+{
+	make(10, 100);
+	add_and_drain(0, 2, 1);
+	tide_pool_set_class(&x.pool, 0, 0, 0, 100);
+	CHECK_INT(tide_flow_fill(&x.flow, 0, find(0, 2), 1), TIDE_DROP_HELD);
+	flow_fixture_free(&x);
+}
+
+static void
+test_class_switched_off_is_given_back(void)
+{
+	char text[128];
+	struct tide_flow_key key;
+	unsigned i;
+
+	make(10, 100);
+	refuse_from = 0;
+	add_and_drain(0, 2, 3);
+	add_and_drain(0, 4, 4); /* overflowed, and pending */
+	add_and_drain(0, 4, 3); /* 3 since */
+	key = flow_fixture_key(&x.flow, 6, text);
+	(void)tide_flow_add(&x.flow, &me, 0, &key, 1); /* posted, not drained */
+	tide_pool_set_class(&x.pool, 0, 0, 0, 100);
+	refuse_from = UINT32_MAX;
+	for (i = 0; i < 2 * 64; i++) {
+		(void)tide_pool_drain(&x.pool);
+		tide_pool_resolve(&x.pool);
+		tide_pool_leak(&x.pool, 100 + i);
+	}
+	CHECK_INT(reported, 1);
+	CHECK_INT(atomic_load(&x.flow.head->malformed), 0);
+	CHECK_INT(atomic_load(&x.flow.head->free_count), 10);
+	audit();
+	flow_fixture_free(&x);
+}
+
+static void
+test_shallower(void)
+{
+	make(10, 100);
+	add_and_drain(1, 2, 40);
+	tide_pool_set_class(&x.pool, 1, 5, 1000, 0);
+	CHECK_INT(level(1, 2), 40);
+	tide_pool_leak(&x.pool, 1000ull * 3600 * 1000); /* a long sleep */
+	CHECK_INT(level(1, 2), 0);
+	add_and_drain(1, 2, 5);
+	CHECK_INT(reported, 0);
+	add_and_drain(1, 2, 1);
+	CHECK_INT(reported, 1);
+	audit();
+	flow_fixture_free(&x);
+}
+
+/* ---- stopped workers ----------------------------------------------------- */
+
+/* While nothing can be freed, giving up more buckets makes no room. */
+static void
+test_flood_while_a_worker_is_stopped(void)
+{
+	uint32_t n;
+
+	make(400, 4000);
+	for (n = 2; n < 202; n++)
+		add_and_drain(1, n, 20);
+	tide_epoch_enter(&x.slots[3].epoch, x.epoch);
+	for (n = 1000; n < 11000; n++)
+		add_and_drain(1, n, 1);
+	for (n = 2; n < 202; n++)
+		CHECK_MSG(level(1, n) == 20, "key %u was given up", n);
+	audit();
+	tide_epoch_leave(&x.slots[3].epoch);
+	add_and_drain(1, 300, 1);
+	add_and_drain(1, 302, 1);
+	CHECK_INT(level(1, 302), 1);
+	audit();
+	flow_fixture_free(&x);
+}
+
+static void
+test_added_while_rebuilding(void)
+{
+	char text[128];
+	struct tide_flow_key key;
+	struct tide_err err;
+	uint32_t n;
+
+	make(100, 1000);
+	add_and_drain(1, 2, 1);
+	tide_epoch_enter(&x.slots[3].epoch, x.epoch);
+	CHECK(tide_pool_rebuild(&x.pool, &err) == 0);
+	key = flow_fixture_key(&x.flow, 2, text);
+	CHECK(tide_pool_add(&x.pool, 1, &key, 1));
+	key = flow_fixture_key(&x.flow, 4, text);
+	CHECK(!tide_pool_add(&x.pool, 1, &key, 1));
+	tide_epoch_leave(&x.slots[3].epoch);
+	tide_pool_reclaim(&x.pool);
+	for (n = 4; n < 24; n++)
+		add_and_drain(1, n, n);
+	CHECK_INT(level(1, 2), 2);
+	for (n = 4; n < 24; n++)
+		CHECK_INT(level(1, n), n);
+	audit();
+	flow_fixture_free(&x);
+}
+
+CHECK_CASES({ "a report held back halfway is finished, not repeated",
+		test_report_held_back_halfway },
+    { "many alarms, one look", test_many_alarms_one_look },
+    { "a reload leaves the clock alone", test_reload_leaves_the_clock_alone },
+    { "a class switched off does not overflow",
+	test_class_switched_off_does_not_overflow },
+    { "a class switched off gives its buckets back",
+	test_class_switched_off_is_given_back },
+    { "a class made shallower", test_shallower },
+    { "a flood while a worker is stopped",
+	test_flood_while_a_worker_is_stopped },
+    { "added while a rebuild waits", test_added_while_rebuilding })
