@@ -68,7 +68,7 @@ BUILD_DEPS = gcc libc6-dev liblmdb-dev libmilter-dev libjemalloc-dev \
 	     libxxhash-dev libsodium-dev libidn2-dev
 TEST_DEPS  = $(BUILD_DEPS) m4 perl swaks sasl2-bin libsasl2-modules \
 	     libsasl2-modules-db libdb5.3 libldap-2.5-0 libnsl2 libsasl2-2 \
-	     libssl3 libwrap0 libicu72 lmdb-utils mandoc iproute2
+	     libssl3 libwrap0 libicu72 lmdb-utils mandoc iproute2 spin
 LINT_DEPS  = clang clang-format clang-tidy cppcheck shellcheck
 
 deps:
@@ -134,7 +134,7 @@ $(B)/tests/bench/nullforked: TESTLIBS = -lmilter
 
 LOADTESTS = $(B)/tests/load/t_load $(B)/tests/load/t_mailbox
 SCRIPTS  := $(wildcard tests/tools/t_*.sh tests/tree/t_*.sh tests/race/t_*.sh \
-	tests/demo/t_*.sh tests/rig/t_*.sh)
+	tests/demo/t_*.sh tests/rig/t_*.sh tests/model/t_*.sh)
 STORMS   := $(wildcard tests/storm/t_*.sh)
 
 REMEMBERED = $(B)/tests/load/remembered
