@@ -211,7 +211,8 @@ post(struct tide_flow *f, uint32_t mailbox, const struct tide_post *p,
     const char *key, uint32_t room)
 {
 	struct tide_mailbox *m = &f->mailbox[mailbox];
-	uint64_t head = atomic_load_explicit(&m->head, memory_order_relaxed);
+	uint64_t head = TIDE_POST_ALIGN(/* whatever was here before us */
+	    atomic_load_explicit(&m->head, memory_order_relaxed));
 	unsigned char *at = make_room(m, p->size, room, &head);
 
 	if (at == NULL)

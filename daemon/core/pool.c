@@ -53,6 +53,35 @@ count(_Atomic uint64_t *n, uint64_t by)
 	atomic_fetch_add_explicit(n, by, memory_order_relaxed);
 }
 
+/*
+ * Buckets lie in the workers' reach, and one of them may have been made to
+ * write anything: believe no index, and no list longer than the pool.  What
+ * makes no sense is cut off; the next drain rebuilds.
+ */
+static uint32_t
+checked(struct tide_pool *p, uint32_t i)
+{
+	if (i <= p->flow->head->shape.buckets)
+		return i;
+	p->damaged = true;
+	return 0;
+}
+
+static uint32_t
+follow(struct tide_pool *p, const _Atomic uint32_t *link)
+{
+	return checked(p, atomic_load_explicit(link, memory_order_relaxed));
+}
+
+static uint32_t
+after(struct tide_pool *p, uint32_t i, uint32_t *steps)
+{
+	if (++*steps <= p->flow->head->shape.buckets)
+		return checked(p, at(p, i)->level_next);
+	p->damaged = true;
+	return 0;
+}
+
 /* The list of buckets filled to that mark. */
 static uint32_t *
 list_at(struct tide_pool *p, unsigned class, uint32_t mark)
@@ -84,15 +113,16 @@ static void
 unlink_chain(struct tide_pool *p, uint32_t i)
 {
 	_Atomic uint32_t *from = chain_of(p, at(p, i)->hash);
-	uint32_t j = atomic_load_explicit(from, memory_order_relaxed);
-	uint32_t steps = 0;
+	uint32_t j = follow(p, from), steps = 0;
 
 	while (j != i && j != 0 && steps++ < p->flow->head->shape.buckets) {
 		from = &at(p, j)->next;
-		j = atomic_load_explicit(from, memory_order_relaxed);
+		j = follow(p, from);
 	}
 	if (j == i)
-		atomic_store(from, atomic_load(&at(p, i)->next));
+		atomic_store(from, follow(p, &at(p, i)->next));
+	else
+		p->damaged = true;
 }
 
 /* ---- setting up -------------------------------------------------------- */
@@ -157,11 +187,12 @@ static void
 free_batch(struct tide_pool *p)
 {
 	struct tide_flow_head *h = p->flow->head;
-	uint32_t i, next;
+	uint32_t i, next, steps = 0;
 
 	for (i = h->limbo[1]; i != 0; i = next) {
-		next = at(p, i)->level_next;
-		tide_string_drop(p->flow, tide_bucket_string(at(p, i)));
+		next = after(p, i, &steps);
+		if (!tide_string_drop(p->flow, tide_bucket_string(at(p, i))))
+			p->damaged = true;
 		at(p, i)->level_next = h->free_head;
 		h->free_head = i;
 		atomic_fetch_add(&h->free_count, 1);
@@ -196,14 +227,18 @@ static bool
 report(struct tide_pool *p, uint32_t i, uint32_t mark, uint32_t times)
 {
 	unsigned class = tide_bucket_class(at(p, i));
-	struct tide_string *s =
-	    tide_string_at(p->flow, tide_bucket_string(at(p, i)));
+	uint32_t unit = tide_bucket_string(at(p, i));
+	const struct tide_string *s = tide_string_at(p->flow, unit);
 	struct tide_overflow o = { .class = class,
 		.key = s->text,
 		.length = s->length,
 		.slot = tide_over_slot(mark),
 		.times = times };
 
+	if (!tide_string_is(p->flow, unit)) {
+		p->damaged = true;
+		return true; /* nobody's: let it go */
+	}
 	if (!p->on_overflow(p->arg, &o))
 		return false;
 	count(&p->flow->class[class].overflows, times);
@@ -302,8 +337,9 @@ visit(struct tide_pool *p, unsigned class, uint32_t i)
 			return;
 		}
 		mark = mark_of(p, i);
-		if (tide_mark_above(mark, floor_of(p, class)) ||
-		    (mark & TIDE_MARK_OVF) != 0) {
+		if ((mark & TIDE_MARK_DEAD) == 0 &&
+		    (tide_mark_above(mark, floor_of(p, class)) ||
+			(mark & TIDE_MARK_OVF) != 0)) {
 			link_level(p, class, i,
 			    (mark & TIDE_MARK_OVF) != 0 ? floor_of(p, class)
 							: mark);
@@ -321,14 +357,14 @@ void
 tide_pool_tick(struct tide_pool *p, unsigned class)
 {
 	struct tide_class *c = &p->flow->class[class];
-	uint32_t floor = floor_of(p, class) + 4, next, *list;
+	uint32_t floor = floor_of(p, class) + 4, next, steps = 0, *list;
 
 	atomic_store(&c->floor, floor);
 	list = list_at(p, class, floor);
 	c->due = *list;
 	*list = 0;
 	for (; c->due != 0; c->due = next) {
-		next = at(p, c->due)->level_next;
+		next = after(p, c->due, &steps);
 		visit(p, class, c->due);
 	}
 }
@@ -436,7 +472,7 @@ evict(struct tide_pool *p, unsigned want)
 		list = list_at(p, class, level);
 		while (want > 0 && looks++ < EVICT_LOOKS && *list != 0) {
 			i = *list;
-			*list = at(p, i)->level_next;
+			*list = checked(p, at(p, i)->level_next);
 			want -= evict_one(p, class, i, level);
 		}
 	}
@@ -482,7 +518,11 @@ take_bucket(struct tide_pool *p)
 	i = h->free_head;
 	if (i == 0)
 		return 0;
-	h->free_head = at(p, i)->level_next;
+	if (mark_of(p, i) != TIDE_MARK_DEAD) {
+		p->damaged = true;
+		return 0;
+	}
+	h->free_head = checked(p, at(p, i)->level_next);
 	atomic_fetch_sub(&h->free_count, 1);
 	return i;
 }
@@ -510,13 +550,23 @@ create(struct tide_pool *p, unsigned class, const struct tide_flow_key *key)
 
 	if (i == 0) {
 		if (string != 0)
-			tide_string_drop(p->flow, string);
+			(void)tide_string_drop(p->flow, string);
 		return 0;
 	}
 	at(p, i)->class_string = class << 26 | string;
 	at(p, i)->hash = tide_bucket_hash(key->hash, class);
 	publish(p, class, i, floor_of(p, class));
 	return i;
+}
+
+/* Nobody but us makes a bucket DEAD, and we unlink it at once. */
+static bool
+is_dead(struct tide_pool *p, uint32_t i)
+{
+	if ((mark_of(p, i) & TIDE_MARK_DEAD) == 0)
+		return false;
+	p->damaged = true;
+	return true;
 }
 
 bool
@@ -532,9 +582,9 @@ tide_pool_add(struct tide_pool *p, unsigned class,
 		count(&p->flow->head->refused, drops);
 		return false;
 	}
-	do /* nobody but us could have made it DEAD */
+	do
 		result = tide_flow_fill(p->flow, class, i, drops);
-	while (result == TIDE_DROP_LOST);
+	while (result == TIDE_DROP_LOST && !is_dead(p, i));
 	if (result == TIDE_DROP_OVERFLOW)
 		resolve_or_wait(p, i);
 	return true;
@@ -625,6 +675,8 @@ drain_mailbox(struct tide_pool *p, struct tide_mailbox *m)
 	unsigned n = 0;
 	uint32_t size;
 
+	if (tail != head)
+		tail = TIDE_POST_ALIGN(tail); /* both in a worker's reach */
 	while (tail != head) {
 		size = head - tail > TIDE_MAILBOX_BYTES
 		    ? 0
@@ -646,9 +698,14 @@ unsigned
 tide_pool_drain(struct tide_pool *p)
 {
 	unsigned n = 0;
+	struct tide_err err;
 	uint32_t i;
 	bool alarm = false;
 
+	if (p->damaged && p->seen == NULL) {
+		count(&p->flow->head->malformed, 1);
+		(void)tide_pool_rebuild(p, &err); /* or at the next drain */
+	}
 	if (p->seen != NULL) {
 		tide_pool_reclaim(p); /* a rebuild is not finished */
 		return 0;

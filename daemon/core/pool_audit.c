@@ -83,7 +83,7 @@ check_chained(struct audit *a, uint32_t i, uint32_t chain)
 		fault(a, "bucket %u is in the wrong chain", i);
 	if ((atomic_load(&b->mark) & TIDE_MARK_DEAD) != 0)
 		fault(a, "bucket %u is dead and in a chain", i);
-	if (unit == 0 || unit >= atomic_load(&a->f->head->string_used))
+	if (!tide_string_is(a->f, unit))
 		fault(a, "bucket %u has no string", i);
 	else
 		a->refs[unit]++;
@@ -136,13 +136,14 @@ check_levels(struct audit *a)
 static uint32_t
 check_list(struct audit *a, uint32_t i, enum where to, const char *what)
 {
-	uint32_t n = 0;
+	uint32_t n = 0, unit;
 
 	for (; i != 0; i = a->f->bucket[i].level_next, n++) {
 		if (!move(a, i, NOWHERE, to, what))
 			break;
-		if (to == IN_LIMBO)
-			a->refs[tide_bucket_string(&a->f->bucket[i])]++;
+		unit = tide_bucket_string(&a->f->bucket[i]);
+		if (to == IN_LIMBO && tide_string_is(a->f, unit))
+			a->refs[unit]++;
 	}
 	return n;
 }
@@ -161,6 +162,9 @@ check_pool(struct audit *a)
 	if (idle != atomic_load(&h->free_count))
 		fault(a, "%u buckets are free, %u in the books", idle,
 		    atomic_load(&h->free_count));
+	if (limbo != atomic_load(&h->limbo_count))
+		fault(a, "%u buckets are in limbo, %u in the books", limbo,
+		    atomic_load(&h->limbo_count));
 	if (idle + limbo + live != h->shape.buckets)
 		fault(a, "%u free + %u in limbo + %u live are not %u", idle,
 		    limbo, live, h->shape.buckets);

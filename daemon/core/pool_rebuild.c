@@ -13,6 +13,9 @@
 #include "tidemark/pool.h"
 #include "tidemark/strings.h"
 
+enum { UNSEEN, KEPT, DROPPED }; /* of a bucket, in p->seen */
+enum { UNUSED, FIRST, INNER };	/* of a unit of strings, in p->used */
+
 static void
 forget_books(struct tide_pool *p)
 {
@@ -33,20 +36,7 @@ forget_books(struct tide_pool *p)
 		f->class[class].due = 0;
 	}
 	p->pendings = 0;
-}
-
-/* Does the bucket's string lie wholly within what was handed out? */
-static bool
-is_string(const struct tide_flow *f, uint32_t unit)
-{
-	uint32_t used = atomic_load(&f->head->string_used);
-	uint32_t length;
-
-	if (used > f->head->shape.string_units || unit == 0 || unit >= used)
-		return false;
-	length = tide_string_at(f, unit)->length;
-	return length > 0 && length <= TIDE_BUCKET_KEY_MAX &&
-	    unit + tide_string_units(length) <= used;
+	p->damaged = false;
 }
 
 static void
@@ -56,8 +46,9 @@ refer(struct tide_pool *p, uint32_t unit)
 	uint32_t *chain =
 	    &p->flow->string_heads[s->hash & (p->flow->head->shape.heads - 1)];
 
-	if (!p->used[unit]) {
-		p->used[unit] = 1;
+	if (p->used[unit] == UNUSED) {
+		memset(p->used + unit, INNER, tide_string_units(s->length));
+		p->used[unit] = FIRST;
 		s->refs = 0;
 		s->next = *chain;
 		*chain = unit;
@@ -72,7 +63,7 @@ keep(struct tide_pool *p, uint32_t i)
 	struct tide_bucket *b = &p->flow->bucket[i];
 	unsigned class = tide_bucket_class(b);
 
-	p->seen[i] = 1;
+	p->seen[i] = KEPT;
 	refer(p, tide_bucket_string(b));
 	atomic_fetch_add(&p->flow->class[class].live, 1);
 	tide_pool_link(p, class, i);
@@ -80,36 +71,71 @@ keep(struct tide_pool *p, uint32_t i)
 		tide_pool_wait_for(p, i);
 }
 
-/* Nodes were in workers' reach: believe no index unseen. */
+/* Nodes were in workers' reach: believe nothing unseen. */
+static bool
+is_string(const struct tide_pool *p, uint32_t unit)
+{
+	uint32_t k, n;
+
+	if (!tide_string_is(p->flow, unit))
+		return false;
+	if (p->used[unit] == FIRST)
+		return true;
+	n = tide_string_units(tide_string_at(p->flow, unit)->length);
+	for (k = 0; k < n && p->used[unit + k] == UNUSED; k++)
+		;
+	return k == n; /* it does not begin within another */
+}
+
+static bool
+is_kept_already(const struct tide_pool *p, uint32_t chain, uint32_t i)
+{
+	const struct tide_bucket *bucket = p->flow->bucket;
+	uint32_t j = atomic_load(&p->flow->heads[chain]);
+
+	for (; j != i; j = atomic_load(&bucket[j].next))
+		if (bucket[j].class_string == bucket[i].class_string)
+			return true;
+	return false;
+}
+
 static bool
 is_sound(const struct tide_pool *p, uint32_t i, uint32_t chain)
 {
 	const struct tide_bucket *b = &p->flow->bucket[i];
+	uint32_t unit = tide_bucket_string(b);
 
-	return !p->seen[i] &&
-	    (b->hash & (p->flow->head->shape.heads - 1)) == chain &&
-	    is_string(p->flow, tide_bucket_string(b));
+	return (atomic_load(&b->mark) & TIDE_MARK_DEAD) == 0 &&
+	    is_string(p, unit) &&
+	    b->hash ==
+	    tide_bucket_hash(
+		tide_string_at(p->flow, unit)->hash, tide_bucket_class(b)) &&
+	    !is_kept_already(p, chain, i);
 }
 
+/* A bucket that is dead (killed between DEAD and unlink) or damaged is left
+ * out; what cannot be in this chain, and all behind it, is cut off. */
 static void
 walk_chain(struct tide_pool *p, uint32_t chain)
 {
 	_Atomic uint32_t *from = &p->flow->heads[chain];
-	uint32_t i, most = p->flow->head->shape.buckets;
+	uint32_t i, mask = p->flow->head->shape.heads - 1;
 
 	while ((i = atomic_load(from)) != 0) {
-		if (i > most || !is_sound(p, i, chain)) {
-			atomic_store(from, 0); /* cut off what is damaged */
+		struct tide_bucket *b = &p->flow->bucket[i];
+
+		if (i > p->flow->head->shape.buckets || p->seen[i] != UNSEEN ||
+		    (b->hash & mask) != chain) {
+			atomic_store(from, 0);
 			return;
 		}
-		if ((atomic_load(&p->flow->bucket[i].mark) & TIDE_MARK_DEAD) !=
-		    0) { /* killed between DEAD and unlink */
-			atomic_store(
-			    from, atomic_load(&p->flow->bucket[i].next));
+		if (!is_sound(p, i, chain)) {
+			p->seen[i] = DROPPED;
+			atomic_store(from, atomic_load(&b->next));
 			continue;
 		}
 		keep(p, i);
-		from = &p->flow->bucket[i].next;
+		from = &b->next;
 	}
 }
 
@@ -119,6 +145,7 @@ tide_pool_rebuild(struct tide_pool *p, struct tide_err *err)
 	const struct tide_flow_shape *s = &p->flow->head->shape;
 	uint32_t chain;
 
+	tide_pool_close(p);
 	p->seen = calloc((size_t)s->buckets + 1, 1);
 	p->used = calloc((size_t)s->string_units + 1, 1);
 	if (p->seen == NULL || p->used == NULL) {
@@ -140,7 +167,7 @@ free_unseen(struct tide_pool *p)
 	uint32_t i;
 
 	for (i = h->shape.buckets; i >= 1; i--) {
-		if (p->seen[i])
+		if (p->seen[i] == KEPT)
 			continue;
 		atomic_store(&p->flow->bucket[i].mark, TIDE_MARK_DEAD);
 		p->flow->bucket[i].level_next = h->free_head;
@@ -157,12 +184,11 @@ free_gaps(struct tide_pool *p)
 	uint32_t unit = 1, gap;
 
 	while (unit < end) {
-		if (p->used[unit]) {
-			unit += tide_string_units(
-			    tide_string_at(p->flow, unit)->length);
+		if (p->used[unit] != UNUSED) {
+			unit++;
 			continue;
 		}
-		for (gap = unit; gap < end && !p->used[gap]; gap++)
+		for (gap = unit; gap < end && p->used[gap] == UNUSED; gap++)
 			;
 		tide_string_free_run(p->flow, unit, gap - unit);
 		unit = gap;

@@ -112,18 +112,37 @@ tide_string_take(struct tide_flow *f, const struct tide_flow_key *key)
 	return unit;
 }
 
-void
+bool
+tide_string_is(const struct tide_flow *f, uint32_t unit)
+{
+	uint32_t used = atomic_load(&f->head->string_used);
+	uint32_t length;
+
+	if (used > f->head->shape.string_units || unit == 0 || unit >= used)
+		return false;
+	length = tide_string_at(f, unit)->length;
+	return length > 0 && length <= TIDE_BUCKET_KEY_MAX &&
+	    unit + tide_string_units(length) <= used;
+}
+
+bool
 tide_string_drop(struct tide_flow *f, uint32_t unit)
 {
 	struct tide_string *s = tide_string_at(f, unit);
-	uint32_t *p = chain_of(f, s->hash);
+	uint32_t *p;
 
-	if (--s->refs > 0)
-		return;
+	if (!tide_string_is(f, unit))
+		return false;
+	/* only what is in its chain is a string, whatever a bucket says */
+	p = chain_of(f, s->hash);
 	while (*p != unit && *p != 0)
 		p = &tide_string_at(f, *p)->next;
-	if (*p == unit)
-		*p = s->next;
+	if (*p != unit)
+		return false;
+	if (--s->refs > 0)
+		return true;
+	*p = s->next;
 	count(&f->head->strings, 0u - 1u);
 	tide_string_free_run(f, unit, tide_string_units(s->length));
+	return true;
 }

@@ -105,6 +105,8 @@ struct tide_post {
 	char key[];
 };
 
+#define TIDE_POST_ALIGN(bytes) (((bytes) + 7) & ~(uint64_t)7)
+
 enum tide_post_kind { TIDE_POST_PAD, TIDE_POST_ADD, TIDE_POST_OVERFLOW };
 
 /* What all of this is sized for. */

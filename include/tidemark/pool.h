@@ -36,6 +36,7 @@ struct tide_pool {
 	void *arg;
 	uint32_t pending[TIDE_PENDING]; /* buckets that wait to be resolved */
 	uint32_t pendings;
+	bool damaged; /* something made no sense: to be rebuilt */
 	/* a rebuild whose second half waits for the workers to pass */
 	unsigned char *seen, *used;
 	uint64_t rebuild_target;

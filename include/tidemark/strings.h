@@ -38,8 +38,14 @@ tide_string_units(unsigned length)
 /* The string's unit, with one more reference; 0 if there is no room. */
 uint32_t tide_string_take(struct tide_flow *, const struct tide_flow_key *);
 
-/* One reference less; at 0 it is freed.  Nobody may be reading it. */
-void tide_string_drop(struct tide_flow *, uint32_t unit);
+/*
+ * One reference less; at 0 it is freed.  Nobody may be reading it.  False if
+ * there is no such string.
+ */
+bool tide_string_drop(struct tide_flow *, uint32_t unit);
+
+/* Can a string begin there?  (Buckets say so, and they may be damaged.) */
+bool tide_string_is(const struct tide_flow *, uint32_t unit);
 
 /* Give a run of unused units to the free lists (rebuild). */
 void tide_string_free_run(struct tide_flow *, uint32_t unit, uint32_t units);

@@ -259,6 +259,90 @@ test_added_while_rebuilding(void)
 	flow_fixture_free(&x);
 }
 
+/* ---- hostile workers ----------------------------------------------------- */
+
+/* One leaves its mailbox at an odd place; the slot's next worker is honest. */
+static void
+test_mailbox_after_a_hostile_worker(void)
+{
+	struct tide_mailbox *m;
+	uint64_t odd;
+	uint32_t n = 0;
+
+	make(4000, 40000);
+	me = flow_fixture_adder(&x, 1);
+	m = &x.flow.mailbox[1];
+	atomic_store(&x.flow.mailbox[2].head, 77777776);
+	atomic_store(&x.flow.mailbox[2].tail, 77777776);
+	for (odd = TIDE_MAILBOX_BYTES - 9; odd < TIDE_MAILBOX_BYTES; odd++) {
+		uint32_t end = n + 100;
+
+		atomic_store(&m->tail, 3);
+		atomic_store(&m->head, odd);
+		(void)tide_pool_drain(&x.pool);
+		for (; n < end; n++)
+			add_and_drain(1, n, 1);
+		CHECK_INT(atomic_load(&x.flow.mailbox[2].head), 77777776);
+	}
+	while (n-- > 0)
+		CHECK_INT(level(1, n), 1);
+	flow_fixture_free(&x);
+}
+
+static void
+scribble(uint64_t *seed)
+{
+	struct tide_bucket *b = &x.flow.bucket[fixture_random(seed) % 64 + 1];
+	uint32_t junk = (uint32_t)fixture_random(seed);
+
+	if (junk % 3 == 0)
+		junk = (uint32_t)fixture_random(seed) % 70;
+	switch (fixture_random(seed) % 5) {
+	case 0:
+		atomic_store(&b->mark, junk % 4 == 0 ? TIDE_MARK_DEAD : junk);
+		break;
+	case 1:
+		atomic_store(&b->next, junk);
+		break;
+	case 2:
+		b->level_next = junk;
+		break;
+	case 3:
+		b->class_string = junk;
+		break;
+	default:
+		b->hash = junk;
+	}
+}
+
+/* It writes where it can; nobody falls over, and a rebuild mends it. */
+static void
+test_scribbled_buckets(void)
+{
+	uint64_t seed = 4711;
+	struct tide_err err;
+	unsigned round, k;
+
+	(void)alarm(60); /* a loop is a failure */
+	for (round = 0; round < 2000; round++) {
+		make(64, 400);
+		for (k = 0; k < 300; k++) {
+			add_and_drain((unsigned)(k % 2),
+			    (uint32_t)fixture_random(&seed) % 90, 1 + k % 3);
+			if (k % 25 == 24)
+				tide_pool_leak(&x.pool, k * 200);
+			if (k > 100 && k % 20 == 0)
+				scribble(&seed);
+			if (k % 60 == 59)
+				(void)tide_pool_audit(&x.pool, &err);
+		}
+		CHECK(tide_pool_rebuild(&x.pool, &err) == 0);
+		audit();
+		flow_fixture_free(&x);
+	}
+	(void)alarm(0);
+}
+
 CHECK_CASES({ "a report held back halfway is finished, not repeated",
 		test_report_held_back_halfway },
     { "many alarms, one look", test_many_alarms_one_look },
@@ -270,4 +354,6 @@ CHECK_CASES({ "a report held back halfway is finished, not repeated",
     { "a class made shallower", test_shallower },
     { "a flood while a worker is stopped",
 	test_flood_while_a_worker_is_stopped },
-    { "added while a rebuild waits", test_added_while_rebuilding })
+    { "added while a rebuild waits", test_added_while_rebuilding },
+    { "a mailbox after a hostile worker", test_mailbox_after_a_hostile_worker },
+    { "scribbled buckets", test_scribbled_buckets })
