@@ -70,6 +70,7 @@ struct collector {
 	struct tide_pool pool;	     /* the first thread's alone */
 	struct tide_carried carried; /* from another map, at start */
 	pthread_mutex_t ban_lock;    /* over writing to the map's bans */
+	uint64_t audited_ms;	     /* monotonic */
 	struct hook hook[HOOKS];     /* the first thread's, too */
 
 	pthread_mutex_t lock; /* over what follows */

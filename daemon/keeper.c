@@ -27,6 +27,8 @@
 #include "tidemark/log.h"
 #include "tidemark/overrides.h"
 
+#define AUDIT_EVERY_MS 600000
+
 #define SLICES 4096u /* of the table of tokens, one a round */
 
 /* ---- overflows --------------------------------------------------------- */
@@ -245,6 +247,25 @@ keeper_open(struct collector *c, struct tide_err *err)
 	    &c->archive, tide_clock_wall_ms(), load_ban, c, err);
 }
 
+/* Every so often the books are checked, whether anybody asks or not. */
+static void
+audit_in_the_background(struct collector *c)
+{
+	uint64_t now = tide_clock_mono_ms();
+	struct tide_err err;
+	unsigned faults;
+
+	if (now < c->audited_ms + AUDIT_EVERY_MS)
+		return;
+	c->audited_ms = now;
+	faults = tide_pool_audit(&c->pool, &err);
+	tide_count(c->map->counters, TIDE_COUNT_AUDITS, 1);
+	tide_count(c->map->counters, TIDE_COUNT_AUDIT_FAULTS, faults);
+	if (faults > 0)
+		tide_log(TIDE_LOG_ERROR, "audit: %u faults, the first: %s",
+		    faults, err.text);
+}
+
 void
 keeper_round(struct collector *c)
 {
@@ -261,6 +282,7 @@ keeper_round(struct collector *c)
 	tide_pool_leak(&c->pool, tide_clock_mono_ms());
 	tide_pool_resolve(&c->pool);
 	chores_round(c);
+	audit_in_the_background(c);
 	sweep_tokens(c);
 	hook_round(c);
 }

@@ -66,6 +66,8 @@ X(RECIPIENTS_MANY, recipients_many, PROFILE, \
     "recipients past distinct_limit, dry-run or not") \
 X(DISTINCT_UNCOUNTED, distinct_uncounted, PROFILE, \
     "recipients not in the estimate because max_accounts was reached") \
+X(AUDITS, audits, GLOBAL, "checks of the buckets' books") \
+X(AUDIT_FAULTS, audit_faults, GLOBAL, "faults that they found") \
 X(SENDERS_NEW, senders_new, GLOBAL, "new senders in their window") \
 X(RECIPIENTS_NEW, recipients_new, GLOBAL, "new recipients in their window") \
 X(WORKERS_FORKED, workers_forked, GLOBAL, "workers started") \
