@@ -27,6 +27,15 @@ struct options {
  * stderr; -1. */
 int load_config(const struct options *, struct tide_config *);
 
+/* prepare.c: what the supervisor stands on. */
+struct ground {
+	int control_fd;
+	int milter_fd[TIDE_PROFILES_MAX];
+	char bin[TIDE_PATH_MAX]; /* the folder of our own program */
+};
+int prepare_ground(const struct options *, const struct tide_config *,
+    struct ground *, struct tide_err *);
+
 int supervise(const struct options *, const struct tide_config *);
 int collect(const struct options *);
 

@@ -12,15 +12,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -29,7 +26,6 @@
 #include "tidemark/clock.h"
 #include "tidemark/files.h"
 #include "tidemark/log.h"
-#include "tidemark/overrides.h"
 
 #define BACKOFF_FIRST_MS 100
 #define BACKOFF_MOST_MS 30000
@@ -55,9 +51,7 @@ static struct {
 	const struct options *options;
 	const struct tide_config *config;
 	struct child child[ROLES];
-	int control_fd;
-	int milter_fd[TIDE_PROFILES_MAX];
-	char bin[TIDE_PATH_MAX]; /* the folder of our own program */
+	struct ground ground;
 	sigset_t open_mask;
 	bool told_ready;
 	bool stopping;
@@ -90,9 +84,9 @@ exec_collector(char *ready)
 	char program[TIDE_PATH_MAX + 32], control[16];
 	int n = 0;
 
-	(void)snprintf(program, sizeof program, "%s/tidemarkd", sv.bin);
-	(void)snprintf(control, sizeof control, "%d", sv.control_fd);
-	pass_on(sv.control_fd);
+	(void)snprintf(program, sizeof program, "%s/tidemarkd", sv.ground.bin);
+	(void)snprintf(control, sizeof control, "%d", sv.ground.control_fd);
+	pass_on(sv.ground.control_fd);
 	argv[n++] = "tidemarkd";
 	argv[n++] = "--collector";
 	argv[n++] = "--runtime";
@@ -121,16 +115,17 @@ exec_acceptor(char *ready)
 	uint32_t i;
 	int n = 0;
 
-	(void)snprintf(program, sizeof program, "%s/tidemark-milter", sv.bin);
+	(void)snprintf(
+	    program, sizeof program, "%s/tidemark-milter", sv.ground.bin);
 	argv[n++] = "tidemark-milter";
 	argv[n++] = "--runtime";
 	argv[n++] = sv.config->runtime_dir;
 	argv[n++] = "--ready-fd";
 	argv[n++] = ready;
 	for (i = 0; i < sv.config->profiles; i++) {
-		pass_on(sv.milter_fd[i]);
+		pass_on(sv.ground.milter_fd[i]);
 		(void)snprintf(listen_arg[i], sizeof listen_arg[i], "%s=%d",
-		    sv.config->profile[i].name, sv.milter_fd[i]);
+		    sv.config->profile[i].name, sv.ground.milter_fd[i]);
 		argv[n++] = "--listen";
 		argv[n++] = listen_arg[i];
 	}
@@ -158,7 +153,7 @@ become(enum role role, pid_t parent, int ready_fd)
 	else
 		exec_acceptor(ready);
 	tide_log(TIDE_LOG_ERROR, "cannot run the %s from %s: %s",
-	    role_name[role], sv.bin, strerror(errno));
+	    role_name[role], sv.ground.bin, strerror(errno));
 	_exit(EX_UNAVAILABLE);
 }
 
@@ -342,7 +337,7 @@ close_milter_sockets(void)
 
 	for (i = 0; i < sv.config->profiles; i++) {
 		unlink_socket(sv.config->profile[i].socket);
-		(void)close(sv.milter_fd[i]);
+		(void)close(sv.ground.milter_fd[i]);
 	}
 }
 
@@ -427,116 +422,6 @@ run_until_stopped(void)
 
 /* ---- before the loop --------------------------------------------------- */
 
-static int
-make_folder(const char *path, mode_t mode, const struct passwd *owner,
-    struct tide_err *err)
-{
-	if (mkdir(path, mode) < 0 && errno != EEXIST)
-		return tide_err_errno(err, "%s", path);
-	if (owner != NULL && chown(path, owner->pw_uid, owner->pw_gid) < 0)
-		return tide_err_errno(err, "%s", path);
-	return access(path, W_OK | X_OK) == 0 || owner != NULL
-	    ? 0
-	    : tide_err_errno(err, "%s", path);
-}
-
-static int
-find_user(const char *name, const struct passwd **owner, struct tide_err *err)
-{
-	*owner = NULL;
-	if (name[0] == '\0' || geteuid() != 0)
-		return 0;
-	*owner = getpwnam(name);
-	return *owner != NULL
-	    ? 0
-	    : tide_err_set(err, "there is no user «%s»", name);
-}
-
-static int
-drop_to(const struct passwd *owner, struct tide_err *err)
-{
-	if (owner == NULL)
-		return 0;
-	if (initgroups(owner->pw_name, owner->pw_gid) < 0 ||
-	    setgid(owner->pw_gid) < 0 || setuid(owner->pw_uid) < 0)
-		return tide_err_errno(err, "becoming user %s", owner->pw_name);
-	return 0;
-}
-
-/* The lock is ours, so whoever still listens there is a collector on its way
- * out: give it a moment. */
-static int
-open_control(struct tide_err *err)
-{
-	int tries, fd = listen_control(sv.config, err);
-
-	for (tries = 0; fd < 0 && tries < 100; tries++) {
-		(void)usleep(20000);
-		fd = listen_control(sv.config, err);
-	}
-	return fd;
-}
-
-static int
-open_sockets(struct tide_err *err)
-{
-	uint32_t i;
-
-	sv.control_fd = open_control(err);
-	if (sv.control_fd < 0)
-		return -1;
-	for (i = 0; i < sv.config->profiles; i++) {
-		sv.milter_fd[i] = listen_milter(&sv.config->profile[i], err);
-		if (sv.milter_fd[i] < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int
-lock_runtime(struct tide_err *err)
-{
-	char path[TIDE_PATH_MAX + 32];
-	pid_t holder = 0;
-
-	(void)snprintf(
-	    path, sizeof path, "%s/tidemarkd.lock", sv.config->runtime_dir);
-	if (tide_files_lock(path, 0, &holder, err) >= 0)
-		return 0;
-	if (holder > 0)
-		return tide_err_set(err, "%s: tidemarkd runs already, as %d",
-		    sv.config->runtime_dir, (int)holder);
-	return -1;
-}
-
-/* Workers of an earlier run compare generations: ours must be new to them. */
-static int
-publish(struct tide_err *err)
-{
-	struct tide_config old;
-	uint64_t generation = 0;
-
-	if (tide_files_read_config(
-		sv.config->runtime_dir, &old, &generation, err) < 0)
-		generation = 0;
-	if (tide_overrides_publish(sv.config, err) < 0)
-		return -1;
-	return tide_files_publish_config(sv.config, generation + 1, err);
-}
-
-static int
-find_bin(struct tide_err *err)
-{
-	char self[TIDE_PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-
-	if (n <= 0)
-		return tide_err_errno(err, "/proc/self/exe");
-	self[n] = '\0';
-	tide_files_dirname(self, sv.bin, sizeof sv.bin);
-	return 0;
-}
-
 static void
 set_signals(void)
 {
@@ -554,26 +439,6 @@ set_signals(void)
 	(void)sigprocmask(SIG_BLOCK, &blocked, &sv.open_mask);
 }
 
-static int
-prepare(struct tide_err *err)
-{
-	const struct passwd *owner;
-
-	if (find_user(sv.config->user, &owner, err) < 0 ||
-	    (sv.options->root != NULL &&
-		make_folder(sv.options->root, 0755, owner, err) < 0) ||
-	    make_folder(sv.config->runtime_dir, 0755, owner, err) < 0 ||
-	    make_folder(sv.config->state_dir, 0750, owner, err) < 0 ||
-	    find_bin(err) < 0 || lock_runtime(err) < 0 ||
-	    open_sockets(err) < 0 || drop_to(owner, err) < 0 ||
-	    publish(err) < 0)
-		return -1;
-	if (geteuid() == 0)
-		tide_log(TIDE_LOG_WARNING,
-		    "running as root; set user = to drop privileges");
-	return 0;
-}
-
 int
 supervise(const struct options *options, const struct tide_config *config)
 {
@@ -584,12 +449,15 @@ supervise(const struct options *options, const struct tide_config *config)
 	sv.config = config;
 	for (i = 0; i < ROLES; i++)
 		sv.child[i].ready_fd = -1;
-	if (prepare(&err) < 0) {
+	if (prepare_ground(options, config, &sv.ground, &err) < 0) {
 		(void)fprintf(stderr, "tidemarkd: %s\n", err.text);
 		return EX_CANTCREAT;
 	}
 	tide_log_open(
 	    "tidemarkd", config->log, (enum tide_log_level)config->log_level);
+	if (geteuid() == 0)
+		tide_log(TIDE_LOG_WARNING,
+		    "running as root; set user = to drop privileges");
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	set_signals();
 	/* mail is better remembered from the first, but never kept waiting */
