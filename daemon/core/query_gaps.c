@@ -1,0 +1,238 @@
+/*
+ * query gaps - the times of which an answer cannot speak: what no window
+ * covers, and the lapses.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "query_priv.h"
+
+const char *
+tide_gap_reason(uint32_t kind)
+{
+	switch (kind) {
+	case 0:
+		return "nothing is stored of this time";
+	case TIDE_LAPSE_DOWN:
+		return "Tidemark was not accepting connections";
+	case TIDE_LAPSE_CRASH:
+		return "a worker died within its connection";
+	case TIDE_LAPSE_ERROR:
+		return "a worker could not remember and answered by on_error";
+	case TIDE_LAPSE_FULL:
+		return "max_workers was reached and connections had to wait";
+	case TIDE_LAPSE_DAMAGE:
+		return "a stored record is damaged";
+	default:
+		return "unknown";
+	}
+}
+
+/* One more element for a growing array; NULL (and a note) if there is no
+ * room. */
+void *
+tide_asking_grow(struct asking *k, void *array, size_t *n, size_t size)
+{
+	char *bigger = array;
+
+	if ((*n & (*n - 1)) == 0) { /* 0, 1, 2, 4, 8 ... */
+		bigger = realloc(array, (*n == 0 ? 1 : *n * 2) * size);
+		if (bigger == NULL) {
+			k->no_memory = true;
+			return NULL;
+		}
+	}
+	(*n)++;
+	return bigger;
+}
+
+void
+tide_asking_span(struct asking *k, uint64_t from_ms, uint64_t until_ms)
+{
+	struct span *s = tide_asking_grow(k, k->span, &k->spans, sizeof *s);
+
+	if (s == NULL)
+		return;
+	k->span = s;
+	s[k->spans - 1] = (struct span){ from_ms, until_ms };
+}
+
+/* Is a moment asked for rather than a time? */
+static bool
+is_moment(const struct asking *k)
+{
+	return k->a->since_ms == k->a->until_ms;
+}
+
+void
+tide_asking_gap(
+    struct asking *k, uint64_t from_ms, uint64_t until_ms, uint32_t kind)
+{
+	struct tide_gap *g;
+
+	if (from_ms < k->a->since_ms)
+		from_ms = k->a->since_ms;
+	if (until_ms > k->a->until_ms)
+		until_ms = k->a->until_ms;
+	if (from_ms > until_ms)
+		return;
+	if (kind == 0 && from_ms == until_ms && !is_moment(k))
+		return; /* two windows that meet */
+	g = tide_asking_grow(k, k->a->gap, &k->a->gaps, sizeof *g);
+	if (g == NULL)
+		return;
+	k->a->gap = g;
+	g[k->a->gaps - 1] = (struct tide_gap){
+		.from_ms = from_ms, .until_ms = until_ms, .kind = kind
+	};
+}
+
+/* Records that cannot be read were of some time between their neighbours. */
+void
+tide_asking_damage(struct asking *k, uint64_t next_ms)
+{
+	if (!k->damaged)
+		return;
+	k->damaged = false;
+	if (k->known_ms < next_ms)
+		tide_asking_gap(k, k->known_ms, next_ms, TIDE_LAPSE_DAMAGE);
+	else
+		tide_asking_gap(k, next_ms, k->known_ms, TIDE_LAPSE_DAMAGE);
+}
+
+int
+tide_asking_lapse(void *arg, struct tide_bytes key, struct tide_bytes value,
+    struct tide_err *err)
+{
+	struct asking *k = arg;
+	struct tide_lapse lapse;
+
+	(void)key;
+	(void)err;
+	if (!tide_lapse_read(value, &lapse)) /* of whatever time */
+		tide_asking_gap(k, 0, UINT64_MAX, TIDE_LAPSE_DAMAGE);
+	else if (lapse.until_ms >= k->a->since_ms &&
+	    lapse.from_ms <= k->a->until_ms)
+		tide_asking_gap(k, lapse.from_ms, lapse.until_ms, lapse.kind);
+	return 0;
+}
+
+static int
+by_start(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+
+	return x->from_ms < y->from_ms ? -1 : x->from_ms > y->from_ms;
+}
+
+static bool
+is_covered(const struct asking *k, uint64_t at_ms)
+{
+	size_t i;
+
+	for (i = 0; i < k->spans; i++)
+		if (k->span[i].from_ms <= at_ms && at_ms <= k->span[i].until_ms)
+			return true;
+	return false;
+}
+
+static void
+find_gaps(struct asking *k)
+{
+	uint64_t seen;
+	size_t i;
+
+	if (is_moment(k) && is_covered(k, k->a->since_ms))
+		return;
+	if (k->spans > 0)
+		qsort(k->span, k->spans, sizeof *k->span, by_start);
+	seen = k->a->since_ms;
+	for (i = 0; i < k->spans && seen < k->a->until_ms; i++) {
+		if (k->span[i].from_ms > seen)
+			tide_asking_gap(k, seen, k->span[i].from_ms, 0);
+		if (k->span[i].until_ms > seen)
+			seen = k->span[i].until_ms;
+	}
+	tide_asking_gap(k, seen, k->a->until_ms, 0);
+}
+
+/* Neighbours of one kind are one gap to a reader. */
+static void
+merge_gaps(struct tide_answer *a)
+{
+	size_t i, kept = 0;
+
+	for (i = 1; i < a->gaps; i++) {
+		if (a->gap[i].kind == a->gap[kept].kind &&
+		    a->gap[i].from_ms <= a->gap[kept].until_ms) {
+			if (a->gap[i].until_ms > a->gap[kept].until_ms)
+				a->gap[kept].until_ms = a->gap[i].until_ms;
+		} else {
+			a->gap[++kept] = a->gap[i];
+		}
+	}
+	if (a->gaps > 0)
+		a->gaps = kept + 1;
+}
+
+/*
+ * Lapses on their way from the acceptor to the archive.  Copied before the
+ * archive is read: what the archivist takes meanwhile is found there.
+ */
+void
+tide_asking_copy_lapses(struct asking *k, const struct tide_acceptor *from)
+{
+	uint64_t tail = atomic_load(&from->lapse_tail);
+	uint64_t head = atomic_load(&from->lapse_head);
+
+	for (; tail < head && k->lapses < TIDE_LAPSES; tail++)
+		k->lapse[k->lapses++] = from->lapse[tail % TIDE_LAPSES];
+}
+
+static void
+note_waiting(struct asking *k)
+{
+	unsigned i;
+
+	for (i = 0; i < k->lapses; i++)
+		if (k->lapse[i].until_ms >= k->a->since_ms &&
+		    k->lapse[i].from_ms <= k->a->until_ms)
+			tide_asking_gap(k, k->lapse[i].from_ms,
+			    k->lapse[i].until_ms, k->lapse[i].kind);
+}
+
+/* The acceptor reports a time of being down only when it is up again. */
+static void
+note_absence(struct asking *k, const struct tide_acceptor *a)
+{
+	uint64_t beat = atomic_load(&a->pulse_wall_ms);
+	pid_t pid = (pid_t)atomic_load(&a->pid);
+
+	if (atomic_load(&a->listening) == 0 || pid <= 0 ||
+	    (kill(pid, 0) < 0 && errno == ESRCH) ||
+	    beat + TIDE_ACCEPTOR_SILENT_MS < k->q->now_ms)
+		tide_asking_gap(k, beat, k->q->now_ms, TIDE_LAPSE_DOWN);
+}
+
+static int
+by_time(const void *a, const void *b)
+{
+	const struct tide_gap *x = a, *y = b;
+
+	return x->from_ms < y->from_ms ? -1 : x->from_ms > y->from_ms;
+}
+
+void
+tide_asking_finish(struct asking *k, const struct tide_map *map)
+{
+	if (map != NULL) {
+		note_waiting(k);
+		note_absence(k, map->acceptor);
+	}
+	find_gaps(k);
+	if (k->a->gaps > 0)
+		qsort(k->a->gap, k->a->gaps, sizeof *k->a->gap, by_time);
+	merge_gaps(k->a);
+}
