@@ -60,7 +60,9 @@ void tide_pool_set_class(struct tide_pool *, unsigned class, uint32_t depth,
 int tide_pool_rebuild(struct tide_pool *, struct tide_err *);
 void tide_pool_close(struct tide_pool *);
 
-/* Between pool.c and pool_rebuild.c. */
+/* Between pool.c, pool_drain.c and pool_rebuild.c. */
+void tide_pool_overflowed(struct tide_pool *, uint32_t bucket);
+void tide_pool_keep_reserve(struct tide_pool *);
 void tide_pool_finish_rebuild(struct tide_pool *);
 void tide_pool_wait_for(struct tide_pool *, uint32_t bucket);
 void tide_pool_link(struct tide_pool *, unsigned class, uint32_t bucket);
