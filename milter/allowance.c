@@ -148,6 +148,29 @@ allowance_begin(struct allowance *a, const struct charge *c, const char *sender,
 	a->sketch = account_hash(&account, 1);
 }
 
+/*
+ * Thousandths for the data, rounded up.  What no burst could pay for need not
+ * be told apart: both factors stay small enough to be multiplied.
+ */
+static uint64_t
+data_cost(uint64_t bytes, uint64_t per_token)
+{
+	const uint64_t most = (uint64_t)TIDE_TOKENS_BURST_MAX + 1;
+
+	if (per_token == 0)
+		return 0;
+	if (bytes / per_token >= most)
+		return most * TIDE_TOKEN;
+	return bytes / per_token * TIDE_TOKEN +
+	    (bytes % per_token * TIDE_TOKEN + per_token - 1) / per_token;
+}
+
+void
+allowance_size(struct allowance *a, uint64_t bytes)
+{
+	a->take.cost += data_cost(bytes, profile()->tokens_per_data);
+}
+
 /* ---- different recipients ---------------------------------------------- */
 
 static struct tide_hash
@@ -183,13 +206,22 @@ note_recipient(const struct allowance *a, const char *recipient, uint64_t now)
 
 /* ---- a recipient ------------------------------------------------------- */
 
+/* Whole tokens: fractions add up within a message, the last one is dropped. */
+static uint64_t
+tokens_paid(const struct allowance *a)
+{
+	return a->paid * a->take.cost / TIDE_TOKEN;
+}
+
 static bool
 is_short(struct allowance *a, uint64_t now)
 {
+	uint64_t before = tokens_paid(a);
+
 	switch (tide_tokens_take(&session.map->tokens, &a->take, now)) {
 	case TIDE_TOKENS_TAKEN:
 		a->paid++;
-		count(TIDE_COUNT_TOKENS_TAKEN, profile()->tokens_cost);
+		count(TIDE_COUNT_TOKENS_TAKEN, tokens_paid(a) - before);
 		return false;
 	case TIDE_TOKENS_SHORT:
 		count(TIDE_COUNT_RECIPIENTS_SHORT, 1);
@@ -246,8 +278,7 @@ allowance_give_back(struct allowance *a)
 
 	if (a->paid == 0)
 		return;
-	count(TIDE_COUNT_TOKENS_GIVEN_BACK,
-	    (uint64_t)a->paid * profile()->tokens_cost);
+	count(TIDE_COUNT_TOKENS_GIVEN_BACK, tokens_paid(a));
 	a->take.result = TIDE_TOKENS_TAKEN;
 	for (; a->paid > 0; a->paid--)
 		tide_tokens_give_back(&session.map->tokens, &a->take, now);

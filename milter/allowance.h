@@ -31,6 +31,9 @@ struct allowance {
 void allowance_begin(struct allowance *, const struct charge *,
     const char *sender, const char *user);
 
+/* How large the message will be, if its client has said so; else 0. */
+void allowance_size(struct allowance *, uint64_t bytes);
+
 /* A recipient that would be accepted.  What stands against it: if nothing,
  * it is paid for. */
 struct shortage allowance_recipient(struct allowance *, const char *recipient);

@@ -94,6 +94,7 @@ struct tide_profile {
 	uint32_t tokens_mode; /* enum tide_mode */
 	uint32_t tokens_burst;
 	struct tide_rate tokens_rate;
+	uint64_t tokens_per_data;	      /* bytes for a token; 0: none */
 	uint32_t tokens_cost;		      /* of a recipient */
 	uint32_t tokens_action;		      /* enum tide_tokens_action */
 	char account_key[TIDE_NAME_MAX];      /* "user sender client" */

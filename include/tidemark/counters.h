@@ -55,7 +55,8 @@ X(HOOKS_FAILED, hooks_failed, PROFILE, \
     "runs of ban_hook that failed, took too long or were one too many") \
 X(PULSE_STALE, pulse_stale, PROFILE, \
     "messages let pass because the collector had no pulse") \
-X(TOKENS_TAKEN, tokens_taken, PROFILE, "tokens taken for recipients") \
+X(TOKENS_TAKEN, tokens_taken, PROFILE, \
+    "tokens taken for recipients, of each message the whole ones") \
 X(TOKENS_GIVEN_BACK, tokens_given_back, PROFILE, \
     "tokens given back for messages that came to nothing") \
 X(TOKENS_UNCOUNTED, tokens_uncounted, PROFILE, \

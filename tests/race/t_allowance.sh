@@ -167,6 +167,37 @@ short=$(counter recipients_short)
 check "dry-run refuses nobody" acks 30 -n 30 -m 10 --auth frank
 check "but counts" same "$(counter recipients_short)" $((short + 30))
 
+# ---- cost by amount of data ------------------------------------------------
+
+tokens_conf 'tokens_mode = enforce' 'tokens_action = delay' \
+    'tokens_per_data = 10K'
+check "reload: data costs" tidemark reload
+check "unknown size: a recipient costs one token" acks 4 -n 4 --auth ivan
+check "twice the amount: two tokens more" \
+    acks 32 -c 4 -n 60 -m 15 --size 20480 --auth ivan
+check "which the log line shows" log_has 'auth=ivan .* tokens=0 '
+check "half the amount: half a token more" \
+    acks 66 -n 80 -m 20 --size 5120 --auth judy
+check "the token that is left still serves a mail of no size" \
+    acks 1 -n 3 --size 0 --auth judy
+data_given_back()
+{
+	post -c 4 -n 100 -m 25 --abort --size 20480 --auth kim &&
+	    acks 33 -n 40 -m 40 --size 20480 --auth kim
+}
+check "aborted, all of it is given back" data_given_back
+never_fits()
+{
+	post -n 1 --replies --size "$1" --auth "$2"
+	cat "$D/replies"
+	grep -q '554 5.7.1 Not enough tokens available \[' "$D/replies"
+}
+check "what no full allowance pays for is not put off" never_fits 1048576 leo
+check "nor is a size beyond all numbers" \
+    never_fits 99999999999999999999999 leo
+check "a size that is no number is none" \
+    acks 100 -n 101 -m 101 --size -1 --auth leo
+
 # ---- different recipients --------------------------------------------------
 
 tokens_conf 'distinct_mode = enforce' 'distinct_limit = 200'
