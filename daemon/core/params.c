@@ -285,6 +285,16 @@ const struct tide_param tide_params[] = {
 	  .fallback = "0", RANGE("0", "1m"),
 	  .help = "How many different recipients an account may write to in "
 		"a day, an estimate within a tenth. 0 is no limit." },
+	{ PROFILE(clients_mode), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "off", .choices = modes,
+	  .help = "A limit on different client addresses: off; dry-run counts "
+		"what it would have refused; enforce refuses." },
+	{ PROFILE(clients_limit), RELOAD, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "0", RANGE("0", "1m"),
+	  .help = "How many different client addresses an account may send "
+		"from in a day, an estimate within a tenth. An IPv6 /64 is "
+		"one. 0 is no limit. An account with this and distinct_limit "
+		"counts twice for max_accounts." },
 };
 /* clang-format on */
 

@@ -101,6 +101,8 @@ struct tide_profile {
 	char tokens_overrides[TIDE_PATH_MAX]; /* overrides.h */
 	uint32_t distinct_mode;		      /* enum tide_mode */
 	uint32_t distinct_limit;	      /* recipients in a day; 0: none */
+	uint32_t clients_mode;		      /* enum tide_mode */
+	uint32_t clients_limit;		      /* addresses in a day; 0: none */
 };
 
 struct tide_config {

@@ -65,8 +65,11 @@ X(RECIPIENTS_SHORT, recipients_short, PROFILE, \
     "recipients that the tokens did not suffice for, dry-run or not") \
 X(RECIPIENTS_MANY, recipients_many, PROFILE, \
     "recipients past distinct_limit, dry-run or not") \
+X(RECIPIENTS_CLIENTS, recipients_clients, PROFILE, \
+    "recipients of accounts past clients_limit, dry-run or not") \
 X(DISTINCT_UNCOUNTED, distinct_uncounted, PROFILE, \
-    "recipients not in the estimate because max_accounts was reached") \
+    "recipients or clients not in the estimate because max_accounts was " \
+    "reached") \
 X(SENDERS_NEW, senders_new, GLOBAL, "new senders in their window") \
 X(RECIPIENTS_NEW, recipients_new, GLOBAL, "new recipients in their window") \
 X(WORKERS_FORKED, workers_forked, GLOBAL, "workers started") \

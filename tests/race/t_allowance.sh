@@ -1,7 +1,7 @@
 #!/bin/sh
 # t_allowance.sh - outgoing allowances, through the milter: the burst is exact
 # over many connections, others notice nothing, what came to nothing is given
-# back, and 2,000 strangers are told from 40 regulars.
+# back, 2,000 strangers are told from 40 regulars, and 60 clients from 3.
 set -u
 . tests/lib/tap.sh
 . tests/lib/daemon.sh
@@ -216,5 +216,51 @@ check "the others are counted" [ "$(counter recipients_many)" -gt 1700 ]
 check "the reply says why" \
     reply_is '554 5.7.1 Too many different recipients in a day' heidi
 check "and grace still writes to hers" acks 40 -n 40 -m 40 --auth grace
+
+# ---- different clients -----------------------------------------------------
+
+# from USER FORMAT NUMBER - three mails from each of so many addresses; the sum
+# of those acknowledged is left in $acked.
+from()
+{
+	i=0
+	acked=0
+	while [ "$i" -lt "$3" ]; do
+		i=$((i + 1))
+		# shellcheck disable=SC2059 # the address is a format
+		post -n 3 -m 3 --auth "$1" --client "$(printf "$2" "$i")"
+		acked=$((acked + $(of acked "$D/feed.out")))
+	done
+	echo "# $acked acked"
+}
+all_from() { from "$@"; same "$acked" $((3 * $3)); }
+some_from()
+{
+	from "$@"
+	[ "$acked" -ge 45 ] && [ "$acked" -le 90 ]
+}
+tokens_conf 'clients_mode = enforce' 'clients_limit = 20'
+check "reload: a limit on different clients" tidemark reload
+check "an account of 3 addresses passes" all_from mona 192.0.2.%d 3
+check "one of 60 is stopped after about 20" some_from nick 192.0.2.%d 60
+check "the others are counted" [ "$(counter recipients_clients)" -ge 90 ]
+check "the reply says why" reply_is \
+    '554 5.7.1 Too many different client addresses in a day' nick
+check "and the log" log_has 'stage=rcpt .*auth=nick .* reason=clients'
+check "whoever is on the allow list still passes" \
+    acks 3 -n 3 --auth nick --client 198.51.100.7
+check "mona notices nothing" all_from mona 192.0.2.%d 3
+check "60 addresses of one IPv6 network are one" \
+    all_from olga 2001:db8:1:2::%x 60
+check "60 networks are not" some_from pete 2001:db8:2:%x::1 60
+
+tokens_conf 'clients_mode = dry-run' 'clients_limit = 20'
+check "reload: dry-run" tidemark reload
+seen=$(counter recipients_clients)
+check "dry-run lets nick pass" acks 5 -n 5 --auth nick
+check "but counts him" same "$(counter recipients_clients)" $((seen + 5))
+tokens_conf 'clients_mode = enforce'
+check "reload: no limit" tidemark reload
+check "which lets him pass, too" acks 5 -n 5 --auth nick
 
 tap_end
