@@ -1,5 +1,5 @@
 /*
- * allowance - accounts, tokens, different recipients.
+ * allowance - accounts, tokens, different recipients and clients.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +13,9 @@
 
 static struct tide_overrides overrides;
 static bool overrides_here;
+
+/* What of an account: each has a place of its own in the map. */
+enum { ACCOUNT_TOKENS, ACCOUNT_RECIPIENTS, ACCOUNT_CLIENTS };
 
 static const struct tide_profile *
 profile(void)
@@ -112,6 +115,16 @@ account_hash(const struct tide_key *account, uint32_t kind)
 	    account->text, account->length);
 }
 
+/* A host may take any address of its IPv6 /64: all of them are one client. */
+static struct tide_hash
+client_hash(const struct tide_ip *ip)
+{
+	struct tide_key key;
+
+	tide_key_client(ip, 64, &key);
+	return tide_hash(&session.map->control->head.key, key.text, key.length);
+}
+
 void
 allowance_begin(struct allowance *a, const struct charge *c, const char *sender,
     const char *user)
@@ -139,13 +152,41 @@ allowance_begin(struct allowance *a, const struct charge *c, const char *sender,
 		return;
 	a->tokens = p->tokens_mode != TIDE_MODE_OFF &&
 	    find_allowance(&a->take.allowance, c, source, &account);
-	a->take.key = account_hash(&account, 0);
+	a->take.key = account_hash(&account, ACCOUNT_TOKENS);
 	a->take.cost = (uint64_t)p->tokens_cost * TIDE_TOKEN;
 	a->take.left = tide_tokens_level(&session.map->tokens, a->take.key,
 	    &a->take.allowance, tide_clock_mono_ms());
 	a->distinct =
 	    p->distinct_mode != TIDE_MODE_OFF && p->distinct_limit > 0;
-	a->sketch = account_hash(&account, 1);
+	a->sketch = account_hash(&account, ACCOUNT_RECIPIENTS);
+	a->clients = p->clients_mode != TIDE_MODE_OFF && p->clients_limit > 0 &&
+	    c->has_client;
+	a->origins = account_hash(&account, ACCOUNT_CLIENTS);
+	if (a->clients)
+		a->client = client_hash(&c->ip);
+}
+
+/*
+ * Thousandths for the data, rounded up.  What no burst could pay for need not
+ * be told apart: both factors stay small enough to be multiplied.
+ */
+static uint64_t
+data_cost(uint64_t bytes, uint64_t per_token)
+{
+	const uint64_t most = (uint64_t)TIDE_TOKENS_BURST_MAX + 1;
+
+	if (per_token == 0)
+		return 0;
+	if (bytes / per_token >= most)
+		return most * TIDE_TOKEN;
+	return bytes / per_token * TIDE_TOKEN +
+	    (bytes % per_token * TIDE_TOKEN + per_token - 1) / per_token;
+}
+
+void
+allowance_size(struct allowance *a, uint64_t bytes)
+{
+	a->take.cost += data_cost(bytes, profile()->tokens_per_data);
 }
 
 /* ---- different recipients ---------------------------------------------- */
@@ -181,15 +222,42 @@ note_recipient(const struct allowance *a, const char *recipient, uint64_t now)
 		count(TIDE_COUNT_DISTINCT_UNCOUNTED, 1);
 }
 
+/* ---- different clients ------------------------------------------------- */
+
+/*
+ * Noted before it is looked at, and also if refused: as many as the limit says
+ * pass, and an account that strangers use stays shut while they try.
+ */
+static bool
+from_too_many(const struct allowance *a, uint64_t now)
+{
+	const struct tide_distinct *table = &session.map->distinct;
+	struct tide_estimate e;
+
+	if (!tide_distinct_add(table, a->origins, a->client, now))
+		count(TIDE_COUNT_DISTINCT_UNCOUNTED, 1);
+	e = tide_distinct_estimate(table, a->origins, now);
+	return e.both - 0.5 > profile()->clients_limit;
+}
+
 /* ---- a recipient ------------------------------------------------------- */
+
+/* Whole tokens: fractions add up within a message, the last one is dropped. */
+static uint64_t
+tokens_paid(const struct allowance *a)
+{
+	return a->paid * a->take.cost / TIDE_TOKEN;
+}
 
 static bool
 is_short(struct allowance *a, uint64_t now)
 {
+	uint64_t before = tokens_paid(a);
+
 	switch (tide_tokens_take(&session.map->tokens, &a->take, now)) {
 	case TIDE_TOKENS_TAKEN:
 		a->paid++;
-		count(TIDE_COUNT_TOKENS_TAKEN, profile()->tokens_cost);
+		count(TIDE_COUNT_TOKENS_TAKEN, tokens_paid(a) - before);
 		return false;
 	case TIDE_TOKENS_SHORT:
 		count(TIDE_COUNT_RECIPIENTS_SHORT, 1);
@@ -201,15 +269,27 @@ is_short(struct allowance *a, uint64_t now)
 	}
 }
 
+/* Something will be out of sight when the next period begins. */
+static struct shortage
+until_next_period(enum short_of of, uint64_t now)
+{
+	return (struct shortage){ .of = of,
+		.come_back_ms =
+		    TIDE_DISTINCT_PERIOD_MS - now % TIDE_DISTINCT_PERIOD_MS };
+}
+
 static struct shortage
 short_of(struct allowance *a, uint64_t now)
 {
+	if (a->clients && from_too_many(a, now)) {
+		count(TIDE_COUNT_RECIPIENTS_CLIENTS, 1);
+		if (profile()->clients_mode == TIDE_MODE_ENFORCE)
+			return until_next_period(SHORT_OF_CLIENTS, now);
+	}
 	if (a->distinct && too_many(a, now)) {
 		count(TIDE_COUNT_RECIPIENTS_MANY, 1);
 		if (profile()->distinct_mode == TIDE_MODE_ENFORCE)
-			return (struct shortage){ .of = SHORT_OF_DISTINCT,
-				.come_back_ms = TIDE_DISTINCT_PERIOD_MS -
-				    now % TIDE_DISTINCT_PERIOD_MS };
+			return until_next_period(SHORT_OF_DISTINCT, now);
 	}
 	if (a->tokens && is_short(a, now) &&
 	    profile()->tokens_mode == TIDE_MODE_ENFORCE)
@@ -224,7 +304,7 @@ allowance_recipient(struct allowance *a, const char *recipient)
 	uint64_t now = tide_clock_mono_ms();
 	struct shortage s = { .of = SHORT_OF_NOTHING };
 
-	if (!a->tokens && !a->distinct)
+	if (!a->tokens && !a->distinct && !a->clients)
 		return s;
 	s = short_of(a, now);
 	if (charge_always_open(recipient))
@@ -246,8 +326,7 @@ allowance_give_back(struct allowance *a)
 
 	if (a->paid == 0)
 		return;
-	count(TIDE_COUNT_TOKENS_GIVEN_BACK,
-	    (uint64_t)a->paid * profile()->tokens_cost);
+	count(TIDE_COUNT_TOKENS_GIVEN_BACK, tokens_paid(a));
 	a->take.result = TIDE_TOKENS_TAKEN;
 	for (; a->paid > 0; a->paid--)
 		tide_tokens_give_back(&session.map->tokens, &a->take, now);

@@ -1,6 +1,6 @@
 /*
- * allowance - what the account of a message may still send: its tokens, and
- * how many different recipients it has written to.
+ * allowance - what the account of a message may still send: its tokens, how
+ * many different recipients it has written to, and from how many clients.
  *
  * Taken at each recipient that would be accepted, so that no number of
  * connections gets more than the burst; given back for a message that came to
@@ -20,16 +20,21 @@
 
 /* Of the message that is going on. */
 struct allowance {
-	bool tokens, distinct;	 /* at work for it */
-	struct tide_take take;	 /* of one recipient */
-	struct tide_hash sketch; /* the account's different recipients */
-	uint32_t paid;		 /* recipients taken for */
-	uint32_t refused;	 /* recipients */
+	bool tokens, distinct, clients; /* at work for it */
+	struct tide_take take;		/* of one recipient */
+	struct tide_hash sketch;	/* the account's different recipients */
+	struct tide_hash origins;	/* its sketch of different clients */
+	struct tide_hash client;	/* that the message comes from */
+	uint32_t paid;			/* recipients taken for */
+	uint32_t refused;		/* recipients */
 };
 
 /* At MAIL, after charge_sender(). */
 void allowance_begin(struct allowance *, const struct charge *,
     const char *sender, const char *user);
+
+/* How large the message will be, if its client has said so; else 0. */
+void allowance_size(struct allowance *, uint64_t bytes);
 
 /* A recipient that would be accepted.  What stands against it: if nothing,
  * it is paid for. */

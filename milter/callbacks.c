@@ -8,10 +8,12 @@
  * reply, where content_blocked_header has rules.
  */
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <libmilter/mfapi.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "session.h"
 
@@ -93,10 +95,26 @@ on_connect(SMFICTX *ctx, char *host, _SOCK_ADDR *sa)
 	return SMFIS_CONTINUE;
 }
 
+/* SIZE=n (RFC 1870) among the parameters of MAIL; 0 if there is none. */
+static uint64_t
+announced_size(char **parameters)
+{
+	const char *p;
+
+	for (; *parameters != NULL; parameters++) {
+		p = *parameters;
+		if (strncasecmp(p, "SIZE=", 5) == 0 &&
+		    isdigit((unsigned char)p[5])) /* no sign, no space */
+			return strtoull(p + 5, NULL, 10);
+	}
+	return 0;
+}
+
 static sfsistat
 on_mail(SMFICTX *ctx, char **args)
 {
-	session_mail(args[0], macro(ctx, "{auth_authen}"));
+	session_mail(
+	    args[0], macro(ctx, "{auth_authen}"), announced_size(args + 1));
 	session_qid(macro(ctx, "i"));
 	session_enter(TIDE_STAGE_MAIL);
 	session_leave();

@@ -167,7 +167,7 @@ session_qid(const char *qid)
 }
 
 void
-session_mail(const char *sender, const char *auth)
+session_mail(const char *sender, const char *auth, uint64_t bytes)
 {
 	struct message *m = &session.message;
 
@@ -183,6 +183,7 @@ session_mail(const char *sender, const char *auth)
 	    &session.map->control->head.key, sender, m->from);
 	charge_sender(&session.charge, sender, auth);
 	allowance_begin(&session.allowance, &session.charge, sender, auth);
+	allowance_size(&session.allowance, bytes);
 }
 
 /* Room for two more hashes; false past the most we remember. */

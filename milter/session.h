@@ -59,7 +59,8 @@ void session_enter(enum tide_stage);
 void session_leave(void);
 
 void session_connected(const char *client_address, const char *daemon_name);
-void session_mail(const char *sender, const char *auth);
+/* bytes: as announced by the client, or 0. */
+void session_mail(const char *sender, const char *auth, uint64_t bytes);
 
 enum recipient_fate {
 	RECIPIENT_ACCEPTED,

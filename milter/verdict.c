@@ -64,12 +64,19 @@ answer_for_ban(const struct facts *f)
 	return v;
 }
 
+static const struct {
+	const char *name, *text;
+} shortages[] = { [SHORT_OF_NOTHING] = { "-", "" },
+	[SHORT_OF_TOKENS] = { "tokens", "Not enough tokens available" },
+	[SHORT_OF_DISTINCT] = { "distinct",
+	    "Too many different recipients in a day" },
+	[SHORT_OF_CLIENTS] = {
+	    "clients", "Too many different client addresses in a day" } };
+
 const char *
 shortage_name(enum short_of of)
 {
-	return of == SHORT_OF_TOKENS  ? "tokens"
-	    : of == SHORT_OF_DISTINCT ? "distinct"
-				      : "-";
+	return shortages[of].name;
 }
 
 /* Rounded up to what a person would say: 40s, 15min, 3h. */
@@ -96,9 +103,7 @@ answer_for_shortage(const struct facts *f)
 		    round_wait(s->come_back_ms), wait, sizeof wait);
 	else
 		v.code = "554";
-	(void)snprintf(v.text, sizeof v.text, "%s%s%s",
-	    s->of == SHORT_OF_TOKENS ? "Not enough tokens available"
-				     : "Too many different recipients in a day",
+	(void)snprintf(v.text, sizeof v.text, "%s%s%s", shortages[s->of].text,
 	    later ? "; come back in " : "", wait);
 	return v;
 }

@@ -13,7 +13,12 @@
 enum verdict_answer { ANSWER_ACCEPT, ANSWER_TEMPFAIL, ANSWER_REJECT };
 
 /* Why a recipient does not fit into the account's allowance. */
-enum short_of { SHORT_OF_NOTHING, SHORT_OF_TOKENS, SHORT_OF_DISTINCT };
+enum short_of {
+	SHORT_OF_NOTHING,
+	SHORT_OF_TOKENS,
+	SHORT_OF_DISTINCT, /* too many different recipients */
+	SHORT_OF_CLIENTS   /* too many different client addresses */
+};
 
 struct shortage {
 	enum short_of of;

@@ -257,6 +257,12 @@ const struct tide_param tide_params[] = {
 	{ PROFILE(tokens_cost), RELOAD, .kind = TIDE_PARAM_COUNT,
 	  .fallback = "1", RANGE("1", "1m"),
 	  .help = "How many tokens a recipient costs." },
+	{ PROFILE(tokens_per_data), RELOAD, .kind = TIDE_PARAM_SIZE,
+	  .fallback = "0", RANGE("0", "1T"),
+	  .help = "A recipient costs one token more for each so much data, and "
+		"a part of one for a part of it. It goes by the size that the "
+		"client announces in MAIL; one that announces none pays only "
+		"tokens_cost. 0 is no such cost." },
 	{ PROFILE(tokens_action), RELOAD, .kind = TIDE_PARAM_CHOICE,
 	  .fallback = "reject", .choices = tokens_actions,
 	  .help = "How a recipient is answered that the tokens do not suffice "
@@ -279,6 +285,16 @@ const struct tide_param tide_params[] = {
 	  .fallback = "0", RANGE("0", "1m"),
 	  .help = "How many different recipients an account may write to in "
 		"a day, an estimate within a tenth. 0 is no limit." },
+	{ PROFILE(clients_mode), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "off", .choices = modes,
+	  .help = "A limit on different client addresses: off; dry-run counts "
+		"what it would have refused; enforce refuses." },
+	{ PROFILE(clients_limit), RELOAD, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "0", RANGE("0", "1m"),
+	  .help = "How many different client addresses an account may send "
+		"from in a day, an estimate within a tenth. An IPv6 /64 is "
+		"one. 0 is no limit. An account with this and distinct_limit "
+		"counts twice for max_accounts." },
 };
 /* clang-format on */
 

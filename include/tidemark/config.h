@@ -94,12 +94,15 @@ struct tide_profile {
 	uint32_t tokens_mode; /* enum tide_mode */
 	uint32_t tokens_burst;
 	struct tide_rate tokens_rate;
+	uint64_t tokens_per_data;	      /* bytes for a token; 0: none */
 	uint32_t tokens_cost;		      /* of a recipient */
 	uint32_t tokens_action;		      /* enum tide_tokens_action */
 	char account_key[TIDE_NAME_MAX];      /* "user sender client" */
 	char tokens_overrides[TIDE_PATH_MAX]; /* overrides.h */
 	uint32_t distinct_mode;		      /* enum tide_mode */
 	uint32_t distinct_limit;	      /* recipients in a day; 0: none */
+	uint32_t clients_mode;		      /* enum tide_mode */
+	uint32_t clients_limit;		      /* addresses in a day; 0: none */
 };
 
 struct tide_config {

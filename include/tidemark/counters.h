@@ -55,7 +55,8 @@ X(HOOKS_FAILED, hooks_failed, PROFILE, \
     "runs of ban_hook that failed, took too long or were one too many") \
 X(PULSE_STALE, pulse_stale, PROFILE, \
     "messages let pass because the collector had no pulse") \
-X(TOKENS_TAKEN, tokens_taken, PROFILE, "tokens taken for recipients") \
+X(TOKENS_TAKEN, tokens_taken, PROFILE, \
+    "tokens taken for recipients, of each message the whole ones") \
 X(TOKENS_GIVEN_BACK, tokens_given_back, PROFILE, \
     "tokens given back for messages that came to nothing") \
 X(TOKENS_UNCOUNTED, tokens_uncounted, PROFILE, \
@@ -64,8 +65,11 @@ X(RECIPIENTS_SHORT, recipients_short, PROFILE, \
     "recipients that the tokens did not suffice for, dry-run or not") \
 X(RECIPIENTS_MANY, recipients_many, PROFILE, \
     "recipients past distinct_limit, dry-run or not") \
+X(RECIPIENTS_CLIENTS, recipients_clients, PROFILE, \
+    "recipients of accounts past clients_limit, dry-run or not") \
 X(DISTINCT_UNCOUNTED, distinct_uncounted, PROFILE, \
-    "recipients not in the estimate because max_accounts was reached") \
+    "recipients or clients not in the estimate because max_accounts was " \
+    "reached") \
 X(AUDITS, audits, GLOBAL, "checks of the buckets' books") \
 X(AUDIT_FAULTS, audit_faults, GLOBAL, "faults that they found") \
 X(SENDERS_NEW, senders_new, GLOBAL, "new senders in their window") \

@@ -42,6 +42,20 @@ static const struct verdict_case recipients[] = {
 	{ "a ban stands while the pulse is stale",
 	    { .banned = true, .pulse_stale = true }, ANSWER_REJECT, "banned",
 	    "550", "5.7.1", NULL },
+	{ "no tokens, for good", { .shortage = { SHORT_OF_TOKENS, 40000 } },
+	    ANSWER_REJECT, "tokens", "554", "5.7.1", "Not enough tokens" },
+	{ "too many recipients, for now",
+	    { .shortage = { SHORT_OF_DISTINCT, 7200001 },
+		.tokens_action = TIDE_TOKENS_DELAY },
+	    ANSWER_TEMPFAIL, "distinct", "451", "4.7.1",
+	    "different recipients in a day; come back in 3h" },
+	{ "too many clients, for good",
+	    { .shortage = { SHORT_OF_CLIENTS, 40000 } }, ANSWER_REJECT,
+	    "clients", "554", "5.7.1", "different client addresses in a day" },
+	{ "what will never fit is not put off",
+	    { .shortage = { SHORT_OF_TOKENS, UINT64_MAX },
+		.tokens_action = TIDE_TOKENS_DELAY },
+	    ANSWER_REJECT, "tokens", "554", "5.7.1", "Not enough tokens" },
 };
 
 static const struct verdict_case messages[] = {

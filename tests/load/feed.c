@@ -31,6 +31,7 @@ static const char usage[] =
     "  --daemon NAME       {daemon_name} (MTA-ext)\n"
     "  --client ADDRESS    where the mail comes from (192.0.2.25)\n"
     "  --auth USER         {auth_authen} (none)\n"
+    "  --size BYTES        announced as SIZE= with MAIL (none)\n"
     "  --qid-prefix P      of the queue ids (from time and process id)\n"
     "  --acked FILE        add \"qid from to,to\" per acknowledged message\n"
     "  --unique            queue id in front of each sender and recipient\n"
@@ -45,6 +46,7 @@ static const struct option longs[] = {
 	{ "daemon", required_argument, NULL, 'D' },
 	{ "client", required_argument, NULL, 'C' },
 	{ "auth", required_argument, NULL, 'A' },
+	{ "size", required_argument, NULL, 'Z' },
 	{ "qid-prefix", required_argument, NULL, 'P' },
 	{ "acked", required_argument, NULL, 'K' },
 	{ "unique", no_argument, NULL, 'U' },
@@ -141,6 +143,9 @@ set_value(struct replay_plan *plan, int option, const char *value)
 		return true;
 	case 'A':
 		plan->user = value;
+		return true;
+	case 'Z':
+		plan->size = value;
 		return true;
 	case 'P':
 		plan->qid_prefix = prefix(value);

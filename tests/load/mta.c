@@ -60,6 +60,13 @@ mta_offer(struct mta *m, uint32_t actions, uint32_t steps)
 	m->offer_steps = steps;
 }
 
+void
+mta_announce(struct mta *m, const char *size)
+{
+	snprintf(m->size, sizeof m->size, "%s%s", size ? "SIZE=" : "",
+	    size ? size : "");
+}
+
 /* ---- the connection ---- */
 
 static enum mta_answer
@@ -185,7 +192,8 @@ mta_mail(struct mta *m, const char *sender, const char *qid, const char *user)
 	mta_macro(m, "{mail_host}", host_of(sender));
 	mta_macro(m, "{mail_addr}", sender);
 	return mta_command(m, SMFIC_MAIL,
-	    PARTS(BYTES("<", 1), BYTES(sender, strlen(sender)), STR(">")));
+	    PARTS(BYTES("<", 1), BYTES(sender, strlen(sender)), STR(">"),
+		BYTES(m->size, *m->size ? strlen(m->size) + 1 : 0)));
 }
 
 static enum mta_answer

@@ -42,6 +42,9 @@ void mta_offer(struct mta *, uint32_t actions, uint32_t steps);
 /* Set a macro: "i" or "{auth_type}".  NULL takes it away. */
 void mta_macro(struct mta *, const char *name, const char *value);
 
+/* Announce this SIZE with every MAIL from now on; NULL: none. */
+void mta_announce(struct mta *, const char *size);
+
 /* Dial and negotiate; again, after a connection ended. */
 enum mta_answer mta_open(struct mta *);
 

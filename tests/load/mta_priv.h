@@ -33,6 +33,7 @@ struct mta {
 	enum mta_state state;
 	enum mta_answer verdict;
 	bool skip_body;
+	char size[32]; /* "SIZE=n", or "" */
 	unsigned recipients, bad_recipients;
 	struct mta_macro macros[MTA_MACROS_MAX];
 	size_t n_macros;

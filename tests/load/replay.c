@@ -356,6 +356,7 @@ start_lanes(struct lane *lanes, struct shared *all)
 	for (; n < plan->connections; n++) {
 		lanes[n].all = all;
 		lanes[n].mta = mta_new(plan->socket, plan->timeout_ms);
+		mta_announce(lanes[n].mta, plan->size);
 		if (pthread_create(
 			&lanes[n].thread, &attr, run_lane, &lanes[n]) != 0)
 			break;

@@ -21,6 +21,7 @@ struct replay_plan {
 	const char *daemon;
 	const char *client; /* the address that mail comes from */
 	const char *user;   /* {auth_authen}, or NULL */
+	const char *size;   /* announced with MAIL, or NULL */
 	const char *qid_prefix;
 	int acked_fd;	/* a line for each acknowledged message; -1: none */
 	bool unique;	/* the queue id goes ahead of every address */

@@ -1,7 +1,7 @@
 #!/bin/sh
 # t_allowance.sh - outgoing allowances, through the milter: the burst is exact
 # over many connections, others notice nothing, what came to nothing is given
-# back, and 2,000 strangers are told from 40 regulars.
+# back, 2,000 strangers are told from 40 regulars, and 60 clients from 3.
 set -u
 . tests/lib/tap.sh
 . tests/lib/daemon.sh
@@ -167,6 +167,37 @@ short=$(counter recipients_short)
 check "dry-run refuses nobody" acks 30 -n 30 -m 10 --auth frank
 check "but counts" same "$(counter recipients_short)" $((short + 30))
 
+# ---- cost by amount of data ------------------------------------------------
+
+tokens_conf 'tokens_mode = enforce' 'tokens_action = delay' \
+    'tokens_per_data = 10K'
+check "reload: data costs" tidemark reload
+check "unknown size: a recipient costs one token" acks 4 -n 4 --auth ivan
+check "twice the amount: two tokens more" \
+    acks 32 -c 4 -n 60 -m 15 --size 20480 --auth ivan
+check "which the log line shows" log_has 'auth=ivan .* tokens=0 '
+check "half the amount: half a token more" \
+    acks 66 -n 80 -m 20 --size 5120 --auth judy
+check "the token that is left still serves a mail of no size" \
+    acks 1 -n 3 --size 0 --auth judy
+data_given_back()
+{
+	post -c 4 -n 100 -m 25 --abort --size 20480 --auth kim &&
+	    acks 33 -n 40 -m 40 --size 20480 --auth kim
+}
+check "aborted, all of it is given back" data_given_back
+never_fits()
+{
+	post -n 1 --replies --size "$1" --auth "$2"
+	cat "$D/replies"
+	grep -q '554 5.7.1 Not enough tokens available \[' "$D/replies"
+}
+check "what no full allowance pays for is not put off" never_fits 1048576 leo
+check "nor is a size beyond all numbers" \
+    never_fits 99999999999999999999999 leo
+check "a size that is no number is none" \
+    acks 100 -n 101 -m 101 --size -1 --auth leo
+
 # ---- different recipients --------------------------------------------------
 
 tokens_conf 'distinct_mode = enforce' 'distinct_limit = 200'
@@ -185,5 +216,51 @@ check "the others are counted" [ "$(counter recipients_many)" -gt 1700 ]
 check "the reply says why" \
     reply_is '554 5.7.1 Too many different recipients in a day' heidi
 check "and grace still writes to hers" acks 40 -n 40 -m 40 --auth grace
+
+# ---- different clients -----------------------------------------------------
+
+# from USER FORMAT NUMBER - three mails from each of so many addresses; the sum
+# of those acknowledged is left in $acked.
+from()
+{
+	i=0
+	acked=0
+	while [ "$i" -lt "$3" ]; do
+		i=$((i + 1))
+		# shellcheck disable=SC2059 # the address is a format
+		post -n 3 -m 3 --auth "$1" --client "$(printf "$2" "$i")"
+		acked=$((acked + $(of acked "$D/feed.out")))
+	done
+	echo "# $acked acked"
+}
+all_from() { from "$@"; same "$acked" $((3 * $3)); }
+some_from()
+{
+	from "$@"
+	[ "$acked" -ge 45 ] && [ "$acked" -le 90 ]
+}
+tokens_conf 'clients_mode = enforce' 'clients_limit = 20'
+check "reload: a limit on different clients" tidemark reload
+check "an account of 3 addresses passes" all_from mona 192.0.2.%d 3
+check "one of 60 is stopped after about 20" some_from nick 192.0.2.%d 60
+check "the others are counted" [ "$(counter recipients_clients)" -ge 90 ]
+check "the reply says why" reply_is \
+    '554 5.7.1 Too many different client addresses in a day' nick
+check "and the log" log_has 'stage=rcpt .*auth=nick .* reason=clients'
+check "whoever is on the allow list still passes" \
+    acks 3 -n 3 --auth nick --client 198.51.100.7
+check "mona notices nothing" all_from mona 192.0.2.%d 3
+check "60 addresses of one IPv6 network are one" \
+    all_from olga 2001:db8:1:2::%x 60
+check "60 networks are not" some_from pete 2001:db8:2:%x::1 60
+
+tokens_conf 'clients_mode = dry-run' 'clients_limit = 20'
+check "reload: dry-run" tidemark reload
+seen=$(counter recipients_clients)
+check "dry-run lets nick pass" acks 5 -n 5 --auth nick
+check "but counts him" same "$(counter recipients_clients)" $((seen + 5))
+tokens_conf 'clients_mode = enforce'
+check "reload: no limit" tidemark reload
+check "which lets him pass, too" acks 5 -n 5 --auth nick
 
 tap_end
