@@ -55,13 +55,15 @@ static const struct command commands[] = {
 	    "\n"
 	    "Says how many it missed when it was too slow.\n",
 	    run_tail },
-	{ "replay", "[--share S] [--json] FILE...",
-	    "what the limits would have done to the mail in a log",
+	{ "replay", "[--share S] [--profile P] [--json] FILE...",
+	    "what the limits would have done to the mail in a log or mailbox",
 	    "      --share S      recommend limits that touch no more than this\n"
 	    "                     share of the senders (default 0.1%)\n"
+	    "      --profile P    whose limits hold for mailboxes (default the\n"
+	    "                     first)\n"
 	    "\n"
-	    "FILE is a log of ours, - for standard input.  No daemon is "
-	    "needed.\n"
+	    "FILE is a log of ours, an mbox or a maildir, - for standard "
+	    "input.  No\ndaemon is needed.\n"
 	    "Exits 0 if nothing would have overflowed, 1 if something would, "
 	    "2 on\nan error.\n",
 	    run_replay },
