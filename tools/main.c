@@ -142,11 +142,13 @@ static const struct command commands[] = {
 	    "Exits 0 if there was one, 1 if not, 2 on an error.\n",
 	    run_bucket },
 	{ "report",
-	    "content-blocked --sender ADDR --ip ADDR [--profile P] [--json]",
+	    "content-blocked --sender ADDR --ip ADDR [--profile P] [--json]\n"
+	    "       tidemark report content-blocked --queue-id QID [--json]",
 	    "charge a sender for mail that was blocked elsewhere",
 	    "      --sender ADDR  of the envelope\n"
 	    "      --ip ADDR      the client that brought it\n"
 	    "      --profile P    whose limits count (default the first)\n"
+	    "      --queue-id QID all of that, from the decision about it\n"
 	    "\n"
 	    "Exits 0 if it was done, 1 if it was refused, 2 on an error.\n",
 	    run_report },
