@@ -244,17 +244,38 @@ want_client(struct chore *chore, const struct tide_config *config,
 	}
 }
 
-/* The same keys as the milter would have charged. */
+/* sender_key= as it was charged, or the key of sender=. */
+static bool
+read_sender(const struct collector *c, const struct tide_line *line,
+    const struct tide_profile *p, const struct tide_ip *ip,
+    struct tide_key *key)
+{
+	const char *ready = tide_line_get(line, "sender_key");
+	struct tide_key_rules rules;
+	struct tide_keys keys = keys_of(c, &rules);
+	struct tide_key_facts facts = { .sender = tide_line_get(line, "sender"),
+		.client = ip };
+
+	if (ready != NULL) {
+		tide_key_text(&keys, ready, key);
+		return key->length > 0 && strcmp(key->text, "<>") != 0;
+	}
+	rules.sender_key = p->sender_key;
+	return facts.sender != NULL && tide_key_sender(&keys, &facts, key);
+}
+
+/*
+ * The same keys as the milter would have charged.  Only who has a ready key
+ * can do without a client: mail from a local socket has none.
+ */
 static int
 plan_report(struct collector *c, const struct tide_line *line,
     const struct tide_config *config, struct chore *chore, struct tide_err *err)
 {
 	const char *kind = tide_line_get(line, "kind");
 	const char *ip_text = tide_line_get(line, "ip");
-	struct tide_key_rules rules;
-	struct tide_keys keys = keys_of(c, &rules);
-	struct tide_key_facts facts = { .sender =
-					    tide_line_get(line, "sender") };
+	bool no_client =
+	    ip_text == NULL && tide_line_get(line, "sender_key") != NULL;
 	struct tide_class_id id = { .group = TIDE_CBSENDER };
 	const struct tide_profile *p;
 	struct tide_key key;
@@ -265,16 +286,15 @@ plan_report(struct collector *c, const struct tide_line *line,
 		return -1;
 	if (kind == NULL || strcmp(kind, "content-blocked") != 0)
 		return tide_err_set(err, "only content-blocked is reported");
-	if (ip_text == NULL || !tide_ip_parse(ip_text, &ip))
+	if (!no_client && (ip_text == NULL || !tide_ip_parse(ip_text, &ip)))
 		return tide_err_set(err, "«%.60s» is no client's address",
 		    ip_text != NULL ? ip_text : "");
 	id.profile = (unsigned)profile;
 	p = &config->profile[profile];
-	rules.sender_key = p->sender_key;
-	facts.client = &ip;
-	if (facts.sender != NULL && tide_key_sender(&keys, &facts, &key))
+	if (read_sender(c, line, p, no_client ? NULL : &ip, &key))
 		want(chore, config, id, &key);
-	want_client(chore, config, id.profile, &ip);
+	if (!no_client)
+		want_client(chore, config, id.profile, &ip);
 	return chore->keys > 0
 	    ? 0
 	    : tide_err_set(err,

@@ -55,13 +55,15 @@ static const struct command commands[] = {
 	    "\n"
 	    "Says how many it missed when it was too slow.\n",
 	    run_tail },
-	{ "replay", "[--share S] [--json] FILE...",
-	    "what the limits would have done to the mail in a log",
+	{ "replay", "[--share S] [--profile P] [--json] FILE...",
+	    "what the limits would have done to the mail in a log or mailbox",
 	    "      --share S      recommend limits that touch no more than this\n"
 	    "                     share of the senders (default 0.1%)\n"
+	    "      --profile P    whose limits hold for mailboxes (default the\n"
+	    "                     first)\n"
 	    "\n"
-	    "FILE is a log of ours, - for standard input.  No daemon is "
-	    "needed.\n"
+	    "FILE is a log of ours, an mbox or a maildir, - for standard "
+	    "input.  No\ndaemon is needed.\n"
 	    "Exits 0 if nothing would have overflowed, 1 if something would, "
 	    "2 on\nan error.\n",
 	    run_replay },
@@ -140,11 +142,13 @@ static const struct command commands[] = {
 	    "Exits 0 if there was one, 1 if not, 2 on an error.\n",
 	    run_bucket },
 	{ "report",
-	    "content-blocked --sender ADDR --ip ADDR [--profile P] [--json]",
+	    "content-blocked --sender ADDR --ip ADDR [--profile P] [--json]\n"
+	    "       tidemark report content-blocked --queue-id QID [--json]",
 	    "charge a sender for mail that was blocked elsewhere",
 	    "      --sender ADDR  of the envelope\n"
 	    "      --ip ADDR      the client that brought it\n"
 	    "      --profile P    whose limits count (default the first)\n"
+	    "      --queue-id QID all of that, from the decision about it\n"
 	    "\n"
 	    "Exits 0 if it was done, 1 if it was refused, 2 on an error.\n",
 	    run_report },

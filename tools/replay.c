@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "output.h"
 #include "replay.h"
@@ -201,6 +202,20 @@ take(struct replay *r, unsigned profile, const struct replay_line *l)
 }
 
 static void
+replay_message(struct replay *r, unsigned profile, const struct replay_line *l)
+{
+	if (r->messages++ == 0) {
+		r->from = r->now = l->wall_ms;
+		set_classes(r);
+	}
+	if (l->wall_ms > r->now) /* workers' lines may be out of order */
+		r->now = l->wall_ms;
+	basin_leak(&r->limits, r->now);
+	basin_leak(&r->deepest, r->now);
+	take(r, profile, l);
+}
+
+static void
 replay_line(struct replay *r, const char *text)
 {
 	struct replay_line l;
@@ -209,44 +224,89 @@ replay_line(struct replay *r, const char *text)
 	if (!replay_parse(text, r->today, &l))
 		return;
 	profile = tide_config_profile(&r->config, l.profile);
-	if (profile < 0) {
+	if (profile < 0)
 		r->strangers++;
-		return;
-	}
-	if (r->messages++ == 0) {
-		r->from = r->now = l.wall_ms;
-		set_classes(r);
-	}
-	if (l.wall_ms > r->now) /* workers' lines may be out of order */
-		r->now = l.wall_ms;
-	basin_leak(&r->limits, r->now);
-	basin_leak(&r->deepest, r->now);
-	take(r, (unsigned)profile, &l);
+	else
+		replay_message(r, (unsigned)profile, &l);
+}
+
+static void
+replay_mail(void *arg, struct replay_line *l)
+{
+	struct replay *r = arg;
+
+	replay_message(r, r->profile, l);
 }
 
 /* ---- files ------------------------------------------------------------- */
 
+/* Its first line says what it is. */
+static int
+replay_stream(struct replay *r, FILE *f)
+{
+	static char line[MAIL_LINE_MAX];
+
+	if (!mail_get_line(f, line, sizeof line))
+		return 0;
+	if (strncmp(line, "From ", 5) == 0)
+		return mails_read_mbox(&r->mails, f, line);
+	do
+		replay_line(r, line);
+	while (mail_get_line(f, line, sizeof line));
+	return 0;
+}
+
+static bool
+is_folder(const char *path)
+{
+	struct stat st;
+
+	return strcmp(path, "-") != 0 && stat(path, &st) == 0 &&
+	    S_ISDIR(st.st_mode);
+}
+
 static int
 replay_file(struct replay *r, const char *path)
 {
-	FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
-	char *line = NULL;
-	size_t room = 0;
+	FILE *f;
 	int rc;
 
+	if (is_folder(path))
+		return mails_read_maildir(&r->mails, path);
+	f = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
 	if (f == NULL) {
 		complain("%s: %s", path, strerror(errno));
 		return -1;
 	}
-	while (getline(&line, &room, f) > 0)
-		replay_line(r, line);
-	rc = ferror(f) ? -1 : 0;
-	if (rc < 0)
+	rc = replay_stream(r, f);
+	if (rc == 0 && ferror(f)) {
 		complain("%s: %s", path, strerror(errno));
+		rc = -1;
+	}
 	if (f != stdin)
 		(void)fclose(f);
-	free(line);
 	return rc;
+}
+
+/* Mail waits until all of it can be sorted; a log goes by at once. */
+static int
+replay_mails(struct replay *r)
+{
+	if (r->mails.undated > 0)
+		complain("%llu message%s without a time left out",
+		    (unsigned long long)r->mails.undated,
+		    plural(r->mails.undated));
+	if (r->mails.left_out > 0)
+		complain("only %u messages of mailboxes were read, %llu left "
+			 "out",
+		    MAILS_MAX, (unsigned long long)r->mails.left_out);
+	if (r->mails.count > 0 && r->messages > 0) {
+		complain("logs and mailboxes are not replayed together: their "
+			 "messages may be the same");
+		return -1;
+	}
+	mails_each(&r->mails, replay_mail, r);
+	return 0;
 }
 
 static int
@@ -255,8 +315,10 @@ replay_all(struct replay *r, char **paths)
 	for (; *paths != NULL; paths++)
 		if (replay_file(r, *paths) < 0)
 			return TOOL_ERROR;
+	if (replay_mails(r) < 0)
+		return TOOL_ERROR;
 	if (r->messages == 0) {
-		complain("there is no message of ours in it%s",
+		complain("there is no message in it%s",
 		    r->strangers > 0 ? ", but of profiles that are not in the "
 				       "configuration"
 				     : "");
@@ -281,29 +343,51 @@ clean_up(struct replay *r)
 	for (i = 0; i < r->keys; i++)
 		free(r->key[i]);
 	free(r->key);
+	mails_free(&r->mails);
 	basin_free(&r->limits);
 	basin_free(&r->deepest);
+}
+
+/* Whose limits hold for mailboxes: -1 once it was complained of. */
+static int
+find_profile(struct replay *r, const char *name)
+{
+	int i = name == NULL ? 0 : tide_config_profile(&r->config, name);
+
+	if (i < 0 || (unsigned)i >= r->config.profiles) {
+		complain("there is no profile %s", name != NULL ? name : "");
+		return -1;
+	}
+	r->profile = (unsigned)i;
+	return 0;
 }
 
 int
 run_replay(struct tool *t)
 {
+	enum { OPT_SHARE = OPT_OWN, OPT_PROFILE };
 	static const struct option longs[] = {
-		{ "share", required_argument, NULL, OPT_OWN },
+		{ "share", required_argument, NULL, OPT_SHARE },
+		{ "profile", required_argument, NULL, OPT_PROFILE },
 		{ NULL, 0, NULL, 0 },
 	};
 	static struct replay r; /* too large for the stack */
+	const char *profile = NULL;
 	struct tide_err err;
-	int code;
+	int c, code;
 
 	r = (struct replay){ .share = 0.001, .today = tide_clock_wall_ms() };
-	while (tool_getopt(t, "", longs) != -1)
-		if (tide_share_parse(optarg, &r.share, &err) < 0)
+	r.mails.today = r.today;
+	while ((c = tool_getopt(t, "", longs)) != -1) {
+		if (c == OPT_PROFILE)
+			profile = optarg;
+		else if (tide_share_parse(optarg, &r.share, &err) < 0)
 			tool_misused(t, "%s", err.text);
+	}
 	if (optind >= t->argc)
 		tool_misused(t, "which file?");
 	r.json = t->json;
-	if (tool_config(t, &r.config) < 0)
+	if (tool_config(t, &r.config) < 0 || find_profile(&r, profile) < 0)
 		return TOOL_ERROR;
 	if (basin_make(&r.limits, BUCKETS, on_overflow, &r) < 0 ||
 	    basin_make(&r.deepest, BUCKETS, on_deepest, &r) < 0) {

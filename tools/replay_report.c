@@ -75,7 +75,9 @@ put_overflows(struct replay *r)
 {
 	size_t i, n = 0;
 
-	qsort(r->key, r->keys, sizeof(struct replay_key *), by_overflows);
+	if (r->keys > 0)
+		qsort(
+		    r->key, r->keys, sizeof(struct replay_key *), by_overflows);
 	while (n < r->keys && r->key[n]->overflows > 0)
 		n++;
 	if (!r->json)

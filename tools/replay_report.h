@@ -4,7 +4,7 @@
 #ifndef TOOLS_REPLAY_REPORT_H
 #define TOOLS_REPLAY_REPORT_H
 
-#include "replay.h"
+#include "replay_mail.h"
 
 /* A key in a class. */
 struct replay_key {
@@ -21,6 +21,8 @@ struct replay {
 	struct tide_hash_key secret; /* 0: any will do */
 	struct basin limits, deepest;
 	bool json;
+	unsigned profile; /* of what stands in mailboxes */
+	struct mails mails;
 	double share;
 	uint64_t today, from, now; /* wall */
 	uint64_t messages, strangers, overflows, refused;

@@ -176,6 +176,29 @@ check "where it is off" exits 1 tidemark report content-blocked \
     --sender a@b.example --ip 192.0.2.1 --profile internal
 check "lifted" tidemark unban spam@bulk.example
 
+# known FROM - its queue id is in the ring; to $qid.
+known()
+{
+	qid=$(tidemark tail --once -n 64 --json --filter "$1" | perl -MJSON::PP -ne '
+		$q = decode_json($_)->{queue_id}; END { print $q }')
+	[ -n "$qid" ]
+}
+mail 1 203.0.113.6 tagged+1@bulk.example >/dev/null
+check "a message is in the ring" within 3 known tagged@bulk.example
+check "a report by its queue id" \
+    says 'tagged@bulk.example|203.0.113.0/24 in CBSENDER of external' \
+    tidemark report content-blocked --queue-id "$qid"
+check "is a drop for its sender" json '$r->{level} == 1 &&
+	$r->{key} eq "tagged\@bulk.example|203.0.113.0/24"' \
+    bucket list --group CBSENDER
+check "one that is not in the ring" exits 1 \
+    tidemark report content-blocked --queue-id NOSUCHID
+check "and how far it reaches" \
+    says 'NOSUCHID is not among the last [0-9]* decisions, which reach back' \
+    tidemark report content-blocked --queue-id NOSUCHID
+check "a queue id stands alone" exits 2 tidemark report content-blocked \
+    --queue-id "$qid" --ip 192.0.2.1
+
 # ---- by hand -----------------------------------------------------------------
 
 # by_hand KEY CLIENT FROM OTHER_CLIENT OTHER_FROM - the first one is refused.
