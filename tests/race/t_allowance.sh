@@ -241,6 +241,7 @@ some_from()
 }
 tokens_conf 'clients_mode = enforce' 'clients_limit = 20'
 check "reload: a limit on different clients" tidemark reload
+check "grace's 40 recipients are no clients" acks 5 -n 5 --auth grace
 check "an account of 3 addresses passes" all_from mona 192.0.2.%d 3
 check "one of 60 is stopped after about 20" some_from nick 192.0.2.%d 60
 check "the others are counted" [ "$(counter recipients_clients)" -ge 90 ]
