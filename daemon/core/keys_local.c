@@ -88,6 +88,17 @@ is_srs_separator(const char *at, const char *end)
 	return at < end && (*at == '=' || *at == '+' || *at == '-');
 }
 
+static bool
+skip_fields(const char **at, const char *end, unsigned count)
+{
+	size_t n;
+
+	for (; count > 0; count--)
+		if (field(at, end, &n) == NULL)
+			return false;
+	return true;
+}
+
 bool
 tide_key_srs_original(const struct keytext *local, struct keytext *original)
 {
@@ -100,12 +111,11 @@ tide_key_srs_original(const struct keytext *local, struct keytext *original)
 		return false;
 	at++;
 	if (again) { /* hash, first forwarder, and then as SRS0 */
-		if (field(&at, end, &n) == NULL ||
-		    field(&at, end, &n) == NULL || !is_srs_separator(at, end))
+		if (!skip_fields(&at, end, 2) || !is_srs_separator(at, end))
 			return false;
 		at++;
 	}
-	if (field(&at, end, &n) == NULL || field(&at, end, &n) == NULL)
+	if (!skip_fields(&at, end, 2))
 		return false;
 	domain = field(&at, end, &n);
 	if (domain == NULL || at == end)
