@@ -65,31 +65,40 @@ save_one(const struct tide_flow *f, const struct tide_bucket *b, char *to)
 	return sizeof r + r.length;
 }
 
+/* Room for one more record; NULL if there is none to be had. */
+static char *
+make_room(char *all, size_t used, size_t *room)
+{
+	char *more;
+
+	if (used + sizeof(struct record) + UINT8_MAX <= *room)
+		return all;
+	more = realloc(all, *room * 2);
+	if (more == NULL)
+		free(all);
+	else
+		*room *= 2;
+	return more;
+}
+
 int
 tide_flow_save(
     const struct tide_flow *f, char **bytes, size_t *size, struct tide_err *err)
 {
-	size_t room = 1 << 16, most = sizeof(struct record) + UINT8_MAX;
-	char *all = malloc(room), *more;
+	size_t room = 1 << 16;
+	char *all = malloc(room);
 	uint32_t i;
 
 	*size = 0;
-	for (i = 1; all != NULL && i <= f->head->shape.buckets; i++) {
-		if (*size + most > room) {
-			more = realloc(all, room * 2);
-			if (more == NULL)
-				break;
-			all = more;
-			room *= 2;
-		}
+	for (i = 1; i <= f->head->shape.buckets; i++) {
+		if (all != NULL)
+			all = make_room(all, *size, &room);
+		if (all == NULL)
+			break;
 		*size += save_one(f, &f->bucket[i], all + *size);
 	}
 	*bytes = all;
-	if (all != NULL && i > f->head->shape.buckets)
-		return 0;
-	free(all);
-	*bytes = NULL;
-	return tide_err_errno(err, "saving the buckets");
+	return all != NULL ? 0 : tide_err_errno(err, "saving the buckets");
 }
 
 /* ---- loading ----------------------------------------------------------- */
