@@ -36,7 +36,7 @@ ask_for_macros(SMFICTX *ctx)
 {
 	static char at_connect[] = "{daemon_name} {client_addr}";
 	static char at_mail[] = "i {auth_authen}";
-	static char at_rcpt[] = "i {rcpt_mailer} {rcpt_host}";
+	static char at_rcpt[] = "i {rcpt_mailer} {rcpt_host} {nbadrcpts}";
 	static char at_eom[] = "i";
 
 	(void)smfi_setsymlist(ctx, SMFIM_CONNECT, at_connect);
@@ -155,6 +155,7 @@ on_rcpt(SMFICTX *ctx, char **args)
 	struct verdict v;
 
 	session_qid(macro(ctx, "i"));
+	session_bad_recipients(macro(ctx, "{nbadrcpts}"));
 	session_enter(TIDE_STAGE_RCPT);
 	v = session_recipient(args[0], fate_of(ctx));
 	session_leave();

@@ -128,18 +128,20 @@ explain_message(struct verdict *v)
 {
 	const struct message *m = &session.message;
 	double ms = (double)(tide_clock_mono_ns() - m->began_ns) / 1e6;
-	char left[32];
+	char left[32], bad[24] = "";
 
+	if (m->bad > 0)
+		(void)snprintf(bad, sizeof bad, " nbadrcpts=%u", m->bad);
 	tide_log(TIDE_LOG_INFO,
 	    "%s: profile=%s session=%s daemon=%s client=%s auth=%s from=%s "
 	    "rcpts=%u unknown=%u refused=%u banned=%u verdict=%s reason=%s%s "
-	    "ms=%.1f%s%s",
+	    "ms=%.1f%s%s%s",
 	    or_dash(m->qid), session.config.profile[session.profile].name,
 	    session.id, session.daemon, session.client, m->auth, m->sender,
 	    m->accepted, m->unknown, m->refused,
 	    m->held_off - session.allowance.refused, verdict_name(v->answer),
 	    v->reason, allowance_show(&session.allowance, left, sizeof left),
-	    ms, m->blocked ? " content=blocked" : "",
+	    ms, bad, m->blocked ? " content=blocked" : "",
 	    m->forgotten > 0 ? " forgotten=some" : "");
 	put(v, TIDE_STAGE_EOM);
 	sign(v);

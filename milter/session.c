@@ -159,6 +159,13 @@ forget_message(void)
 }
 
 void
+session_bad_recipients(const char *bad)
+{
+	if (bad != NULL)
+		session.message.bad = (uint32_t)strtoul(bad, NULL, 10);
+}
+
+void
 session_qid(const char *qid)
 {
 	if (qid != NULL)

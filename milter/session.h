@@ -27,6 +27,7 @@ struct message {
 	uint32_t accepted;  /* recipients */
 	uint32_t open;	    /* of these, always open: postmaster */
 	uint32_t unknown;   /* refused by the mail server with 5.1.1 */
+	uint32_t bad;	    /* {nbadrcpts}: shown, never charged */
 	uint32_t refused;   /* refused by it otherwise */
 	uint32_t held_off;  /* recipients we refused ourselves */
 	uint32_t forgotten; /* past RECIPIENTS_MOST */
@@ -76,6 +77,9 @@ struct verdict session_recipient(const char *address, enum recipient_fate);
  */
 bool session_wants_headers(void);
 void session_header(const char *name, const char *value);
+
+/* All recipients that the mail server has refused, by its own count. */
+void session_bad_recipients(const char *count);
 
 /* The queue id, as soon as the mail server has one. */
 void session_qid(const char *);

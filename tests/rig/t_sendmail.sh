@@ -250,6 +250,7 @@ memory()
 	mail "$RIG_EXT" unknown@from.test nosuchuser@mx.rig.test \
 		alice@mx.rig.test >/dev/null
 	check "an unknown user is seen as such" said unknown@from.test unknown=1
+	check "and counted by sendmail" said unknown@from.test nbadrcpts=1
 	mail "$RIG_EXT" lonely@from.test nosuchuser@mx.rig.test >/dev/null
 	mail "$RIG_EXT" quitter@from.test unsent@sink.test -- \
 		--quit-after RCPT >/dev/null
