@@ -28,8 +28,8 @@
 #include "tidemark/log.h"
 
 #define BACKOFF_FIRST_MS 100
-#define BACKOFF_MOST_MS 30000
-#define STEADY_MS 60000		/* up so long: the next fall is a new one */
+#define BACKOFF_MOST_MS 2000	/* mail servers wait no longer */
+#define STEADY_MS 10000		/* up so long: the next fall is a new one */
 #define STOP_MARGIN_MS 10000	/* beyond shutdown_grace */
 #define COLLECTOR_FIRST_MS 3000 /* so long the acceptor waits for it */
 #define ARGS_MAX (8 + 2 * TIDE_PROFILES_MAX + 8)
