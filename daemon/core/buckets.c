@@ -60,7 +60,7 @@ tide_flow_attach(struct tide_flow *f, void *books, void *buckets,
 	f->head = books;
 	f->class = (struct tide_class *)(void *)(base + l.class);
 	f->heads = (_Atomic uint32_t *)(void *)(base + l.heads);
-	f->string_heads = (uint32_t *)(void *)(base + l.string_heads);
+	f->string_heads = (_Atomic uint32_t *)(void *)(base + l.string_heads);
 	f->strings = (unsigned char *)(base + l.strings);
 	f->levels = (uint32_t *)(void *)(base + l.levels);
 	f->bucket = buckets;
@@ -99,15 +99,31 @@ is_key(const struct tide_flow *f, const struct tide_bucket *b, unsigned class,
 	    memcmp(s->text, key->text, key->length) == 0;
 }
 
+/*
+ * In a large table every step of head, bucket, string misses the caches, one
+ * after the other.  The string's own chain most often begins with it: fetch
+ * that meanwhile.  Only a hint: it may be stale, and a prefetch cannot fault.
+ */
+static void
+fetch_string(const struct tide_flow *f, uint32_t hash)
+{
+	uint32_t chain = hash & (f->head->shape.heads - 1);
+
+	__builtin_prefetch(tide_string_at(f,
+	    atomic_load_explicit(
+		&f->string_heads[chain], memory_order_relaxed)));
+}
+
 uint32_t
 tide_flow_find(
     const struct tide_flow *f, unsigned class, const struct tide_flow_key *key)
 {
 	uint32_t h = tide_bucket_hash(key->hash, class);
-	uint32_t most = f->head->shape.buckets;
-	uint32_t i = atomic_load(&f->heads[h & (f->head->shape.heads - 1)]);
+	uint32_t most = f->head->shape.buckets, i;
 	int steps;
 
+	fetch_string(f, key->hash);
+	i = atomic_load(&f->heads[h & (f->head->shape.heads - 1)]);
 	for (steps = 0; i != 0 && i <= most && steps < CHAIN_MOST; steps++) {
 		const struct tide_bucket *b = &f->bucket[i];
 

@@ -22,8 +22,11 @@ forget_books(struct tide_pool *p)
 	struct tide_flow *f = p->flow;
 	struct tide_flow_head *h = f->head;
 	unsigned class;
+	uint32_t i;
 
-	memset(f->string_heads, 0, (size_t)h->shape.heads * 4);
+	for (i = 0; i < h->shape.heads; i++)
+		atomic_store_explicit(
+		    &f->string_heads[i], 0, memory_order_relaxed);
 	memset(f->levels, 0, (size_t)TIDE_CLASSES * h->shape.ring * 4);
 	memset(h->string_free_head, 0, sizeof h->string_free_head);
 	h->free_head = h->limbo[0] = h->limbo[1] = 0;
@@ -43,15 +46,15 @@ static void
 refer(struct tide_pool *p, uint32_t unit)
 {
 	struct tide_string *s = tide_string_at(p->flow, unit);
-	uint32_t *chain =
+	_Atomic uint32_t *chain =
 	    &p->flow->string_heads[s->hash & (p->flow->head->shape.heads - 1)];
 
 	if (p->used[unit] == UNUSED) {
 		memset(p->used + unit, INNER, tide_string_units(s->length));
 		p->used[unit] = FIRST;
 		s->refs = 0;
-		s->next = *chain;
-		*chain = unit;
+		s->next = atomic_load_explicit(chain, memory_order_relaxed);
+		atomic_store_explicit(chain, unit, memory_order_relaxed);
 		atomic_fetch_add(&p->flow->head->strings, 1);
 	}
 	s->refs++;

@@ -18,16 +18,29 @@ count(_Atomic uint32_t *p, uint32_t by)
 	atomic_fetch_add_explicit(p, by, memory_order_relaxed);
 }
 
-static uint32_t *
+/* Workers look at the heads, too, if only for a hint. */
+static _Atomic uint32_t *
 chain_of(struct tide_flow *f, uint32_t hash)
 {
 	return &f->string_heads[hash & (f->head->shape.heads - 1)];
 }
 
 static uint32_t
+first(const _Atomic uint32_t *chain)
+{
+	return atomic_load_explicit(chain, memory_order_relaxed);
+}
+
+static void
+set_first(_Atomic uint32_t *chain, uint32_t unit)
+{
+	atomic_store_explicit(chain, unit, memory_order_relaxed);
+}
+
+static uint32_t
 look_up(struct tide_flow *f, const struct tide_flow_key *key)
 {
-	uint32_t unit = *chain_of(f, key->hash);
+	uint32_t unit = first(chain_of(f, key->hash));
 
 	while (unit != 0) {
 		const struct tide_string *s = tide_string_at(f, unit);
@@ -106,8 +119,8 @@ tide_string_take(struct tide_flow *f, const struct tide_flow_key *key)
 	s->hash = key->hash;
 	s->length = key->length;
 	memcpy(s->text, key->text, key->length);
-	s->next = *chain_of(f, key->hash);
-	*chain_of(f, key->hash) = unit;
+	s->next = first(chain_of(f, key->hash));
+	set_first(chain_of(f, key->hash), unit);
 	count(&f->head->strings, 1);
 	return unit;
 }
@@ -125,23 +138,37 @@ tide_string_is(const struct tide_flow *f, uint32_t unit)
 	    unit + tide_string_units(length) <= used;
 }
 
+/* The one before it in its chain, itself if it is the first; 0: not there. */
+static uint32_t
+before(struct tide_flow *f, uint32_t unit)
+{
+	uint32_t i = first(chain_of(f, tide_string_at(f, unit)->hash));
+
+	if (i == unit)
+		return unit;
+	while (i != 0 && tide_string_at(f, i)->next != unit)
+		i = tide_string_at(f, i)->next;
+	return i;
+}
+
 bool
 tide_string_drop(struct tide_flow *f, uint32_t unit)
 {
 	struct tide_string *s = tide_string_at(f, unit);
-	uint32_t *p;
+	uint32_t i;
 
 	if (!tide_string_is(f, unit))
 		return false;
 	/* only what is in its chain is a string, whatever a bucket says */
-	p = chain_of(f, s->hash);
-	while (*p != unit && *p != 0)
-		p = &tide_string_at(f, *p)->next;
-	if (*p != unit)
+	i = before(f, unit);
+	if (i == 0)
 		return false;
 	if (--s->refs > 0)
 		return true;
-	*p = s->next;
+	if (i == unit)
+		set_first(chain_of(f, s->hash), s->next);
+	else
+		tide_string_at(f, i)->next = s->next;
 	count(&f->head->strings, 0u - 1u);
 	tide_string_free_run(f, unit, tide_string_units(s->length));
 	return true;

@@ -140,7 +140,7 @@ struct tide_flow {
 	struct tide_flow_head *head;
 	struct tide_class *class; /* TIDE_CLASSES */
 	_Atomic uint32_t *heads;
-	uint32_t *string_heads;
+	_Atomic uint32_t *string_heads;
 	unsigned char *strings;
 	uint32_t *levels;	    /* ring lists a class */
 	struct tide_bucket *bucket; /* index 0 is not used */
