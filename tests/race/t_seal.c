@@ -157,7 +157,11 @@ start_worker(unsigned worker)
 	return pid;
 }
 
-/* Dead, so its last message got no further than the present window. */
+/*
+ * Dead, so its last message got no further than the present window.  The
+ * successor never sends it again, be it acknowledged or not: a second burst
+ * would be logged over the first, whose bits then had no entry.
+ */
 static void
 bury(struct tide_map *map, unsigned worker)
 {
@@ -168,12 +172,12 @@ bury(struct tide_map *map, unsigned worker)
 	if (i >= MESSAGES)
 		return;
 	e = &shared->entry[worker][i];
-	if (atomic_load(&e->before) != 0 && atomic_load(&e->after) == 0) {
-		/* skip it: it may or may not be there, up to now */
+	if (atomic_load(&e->before) == 0)
+		return;			 /* not begun */
+	if (atomic_load(&e->after) == 0) /* there or not, up to now */
 		atomic_store(&e->after,
 		    atomic_load(&map->control->current) | 1ull << 63);
-		atomic_store(&shared->next[worker], i + 1);
-	}
+	atomic_store(&shared->next[worker], i + 1);
 }
 
 struct storm {
