@@ -46,11 +46,12 @@ LDFLAGS += -fsanitize=$(SAN)
 MALLOC   =
 endif
 
-CORELIBS = -llmdb -lxxhash -lsodium -lidn2 -lm
+CORELIBS = -llmdb -lxxhash -lsodium -lidn2 -lutf8proc -lzstd -lm
 
 # ---- what is made of what ------------------------------------------------
 
-CORE_SRC   := $(wildcard daemon/core/*.c)
+CORE_SRC   := $(wildcard daemon/core/*.c daemon/text/*.c daemon/memory/*.c \
+	daemon/reputation/*.c)
 DAEMON_SRC := $(wildcard daemon/*.c)
 MILTER_SRC := $(wildcard milter/*.c)
 TOOLS_SRC  := $(wildcard tools/*.c)
@@ -65,7 +66,8 @@ all: $(PROGRAMS) man
 # ---- what it needs -------------------------------------------------------
 
 BUILD_DEPS = gcc libc6-dev liblmdb-dev libmilter-dev libjemalloc-dev \
-	     libxxhash-dev libsodium-dev libidn2-dev
+	     libxxhash-dev libsodium-dev libidn2-dev libutf8proc-dev \
+	     libzstd-dev
 TEST_DEPS  = $(BUILD_DEPS) m4 perl swaks sasl2-bin libsasl2-modules \
 	     libsasl2-modules-db libdb5.3 libldap-2.5-0 libnsl2 libsasl2-2 \
 	     libssl3 libwrap0 libicu72 lmdb-utils mandoc iproute2 spin
@@ -175,7 +177,7 @@ check-clang: deps-lint
 
 # ---- lint ----------------------------------------------------------------
 
-SOURCES = $(wildcard include/tidemark/*.h daemon/*.[ch] daemon/core/*.[ch] \
+SOURCES = $(wildcard include/tidemark/*.h daemon/*.[ch] daemon/*/*.[ch] \
 	milter/*.[ch] tools/*.[ch] tests/*/*.[ch])
 
 PRODUCT = $(filter-out tests/%,$(filter %.c,$(SOURCES)))

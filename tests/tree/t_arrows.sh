@@ -1,7 +1,8 @@
 #!/bin/sh
 # t_arrows - the rooms of the tree, and who may enter.
 #
-#   tools, milter, daemon  ->  include/tidemark  <-  daemon/core
+#   tools, milter, daemon  ->  include/tidemark  <-  daemon/core, text,
+#                                                    memory, reputation
 set -u
 . tests/lib/tap.sh
 
@@ -167,7 +168,8 @@ check "lmdb.h is included in one file, daemon/core/store.c" lmdb_once
 check "libmilter is included under milter/ (and by tests) only" \
 	libmilter_in_its_room
 check "curses is included in one file of tools/ at most" curses_once
-for room in include/tidemark daemon/core daemon milter tools; do
+for room in include/tidemark daemon/core daemon/text daemon/memory \
+	daemon/reputation daemon milter tools; do
 	[ ! -d "$room" ] ||
 		check "$room includes contracts and its own files only" \
 			stays_in "$room"

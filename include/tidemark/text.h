@@ -1,0 +1,109 @@
+/*
+ * text - from the bytes of a message to the text that people read in it.
+ *
+ * A push pipeline with hard caps: headers and body bytes go in as they come
+ * from the wire, normalised text comes out part by part, and nothing of the
+ * message is kept.  Whatever asks a question later (an excerpt, a file, a
+ * whole message) goes the same way, so both meet in the same form:
+ *
+ *   MIME parts split; base64, quoted-printable, uuencode undone; charset to
+ *   UTF-8; HTML to what is seen of it, link targets apart; RFC 2047 and 2231
+ *   headers decoded; NFKC and casefolded; letters and digits only.
+ *
+ * Input is hostile: no cap, no malformed byte is an error.  What lies past a
+ * cap is left out and said in tide_text_end()'s flags.
+ */
+#ifndef TIDEMARK_TEXT_H
+#define TIDEMARK_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tidemark/hash.h"
+
+enum tide_part_kind {
+	TIDE_PART_HEADER, /* the value of a chosen header */
+	TIDE_PART_TEXT,	  /* text of any type, as it is read */
+	TIDE_PART_LINK,	  /* the target of one link in an HTML part */
+	TIDE_PART_FILE,	  /* anything else, or what has a file name */
+	TIDE_PART_KINDS
+};
+
+extern const char *const tide_part_kind_name[TIDE_PART_KINDS];
+
+struct tide_part {
+	enum tide_part_kind kind;
+	unsigned number;  /* of the part in its message, from 0 */
+	unsigned depth;	  /* of multiparts and forwarded messages around it */
+	const char *name; /* header's or file's, UTF-8, or "" */
+	const char *type; /* "text/html", lower case; "" for headers */
+};
+
+/*
+ * Where the text goes.  Parts never overlap, but a link comes whole, in one
+ * call, while the text it stands in is open.  Any function may be NULL.
+ */
+struct tide_text_sink {
+	void *arg;
+	void (*begin)(void *arg, const struct tide_part *);
+	/* normalised UTF-8, in pieces of any length, whole characters */
+	void (*text)(void *arg, const char *text, size_t length);
+	void (*end)(void *arg, const struct tide_part *);
+	void (*link)(void *arg, const struct tide_part *, const char *text,
+	    size_t length);
+	/* an attachment's decoded bytes have all been seen */
+	void (*file)(void *arg, const struct tide_part *, struct tide_hash,
+	    uint64_t bytes);
+};
+
+struct tide_text_caps {
+	unsigned depth;	      /* multiparts and messages inside each other */
+	unsigned parts;	      /* of one message */
+	size_t header_bytes;  /* of one part's header */
+	uint64_t total_bytes; /* of body read */
+};
+
+/* What was left out. */
+enum tide_text_cut {
+	TIDE_CUT_DEPTH = 1,
+	TIDE_CUT_PARTS = 2,
+	TIDE_CUT_HEADER = 4,
+	TIDE_CUT_TOTAL = 8,
+	TIDE_CUT_MEMORY = 16 /* none to be had */
+};
+
+struct tide_text;
+
+/*
+ * One pipeline serves one message after the other.  `headers` are the names
+ * of the headers that are parts of their own, separated by spaces.  NULL if
+ * there is no memory.
+ */
+struct tide_text *
+tide_text_new(const struct tide_hash_key *, const struct tide_text_caps *,
+    const char *headers, const struct tide_text_sink *);
+void tide_text_free(struct tide_text *);
+
+/* A message as a mail server hands it over: unfolded or not, then the body. */
+void tide_text_header(struct tide_text *, const char *name, const char *value);
+void tide_text_body(struct tide_text *, const void *bytes, size_t length);
+
+/* A message as it lies in a file: header, empty line, body; LF or CRLF. */
+void tide_text_message(struct tide_text *, const void *bytes, size_t length);
+
+/* The end of the message: what was cut (enum tide_text_cut, or 0). */
+unsigned tide_text_end(struct tide_text *);
+
+/* Give the message up; the pipeline is ready for the next. */
+void tide_text_abort(struct tide_text *);
+
+/* An excerpt: plain UTF-8, one part of text. */
+void tide_text_excerpt(struct tide_text *, const char *utf8, size_t length);
+
+/* The hash under which a file's bytes are kept, from pieces of it. */
+struct tide_digest;
+struct tide_digest *tide_digest_new(const struct tide_hash_key *);
+void tide_digest_add(struct tide_digest *, const void *bytes, size_t length);
+struct tide_hash tide_digest_end(struct tide_digest *);
+
+#endif
