@@ -56,20 +56,6 @@ tide_digest_free(struct tide_digest *d)
 	free(d);
 }
 
-struct tide_hash
-tide_digest_value(struct tide_digest *d, uint64_t *bytes)
-{
-	XXH128_hash_t h;
-
-	if (d->cr)
-		(void)XXH3_128bits_update(d->state, "\r", 1);
-	h = XXH3_128bits_digest(d->state);
-	*bytes = d->bytes;
-	return (struct tide_hash){ .low = h.low64, .high = h.high64 };
-}
-
-/* ---- lines ------------------------------------------------------------- */
-
 static void
 release_ends(struct tide_digest *d)
 {
@@ -79,6 +65,20 @@ release_ends(struct tide_digest *d)
 		(void)XXH3_128bits_update(d->state, "\r", 1);
 	d->cr = false;
 }
+
+struct tide_hash
+tide_digest_value(struct tide_digest *d, uint64_t *bytes)
+{
+	XXH128_hash_t h;
+
+	if (d->cr)
+		release_ends(d);
+	h = XXH3_128bits_digest(d->state);
+	*bytes = d->bytes;
+	return (struct tide_hash){ .low = h.low64, .high = h.high64 };
+}
+
+/* ---- lines ------------------------------------------------------------- */
 
 static void
 add_lines(struct tide_digest *d, const char *p, size_t length)
@@ -92,12 +92,14 @@ add_lines(struct tide_digest *d, const char *p, size_t length)
 			p++;
 			continue;
 		}
-		release_ends(d);
-		if (*p == '\r') {
+		if (*p == '\r' && !d->cr) {
 			d->cr = true;
 			p++;
 			continue;
 		}
+		release_ends(d);
+		if (*p == '\r')
+			continue;
 		for (stop = p; stop < end && *stop != '\n' && *stop != '\r';)
 			stop++;
 		(void)XXH3_128bits_update(d->state, p, (size_t)(stop - p));

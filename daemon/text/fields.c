@@ -229,10 +229,15 @@ get(const struct parameters *all, const char *name, struct tide_charset *c,
 	p = find(all, name);
 	if (p == NULL)
 		return false;
-	if (words)
-		tide_words_decode(c, p->value, p->length, out);
-	else
+	if (words) {
+		char plain[4 * NAME_MAX_BYTES];
+		struct tide_copy bare = { plain, sizeof plain, 0, false };
+
+		put_plain((struct tide_out){ tide_copy_put, &bare }, p);
+		tide_words_decode(c, plain, bare.length, out);
+	} else {
 		put_plain(out, p);
+	}
 	return true;
 }
 

@@ -154,8 +154,9 @@ tide_mime_content(struct tide_text *t, const char *p, size_t n)
 	}
 }
 
-void
-tide_mime_settle(struct tide_text *t)
+/* Nothing is held back: the line end before belongs to what is open. */
+static void
+settle(struct tide_text *t)
 {
 	unsigned n = t->eol;
 
@@ -255,6 +256,17 @@ is_boundary(struct tide_text *t)
 
 /* ---- lines ------------------------------------------------------------- */
 
+/* A header's is none of a boundary's, and may make the next line one. */
+static void
+line_ended(struct tide_text *t, unsigned eol)
+{
+	t->cr = false;
+	t->eol = eol;
+	t->line_start = true;
+	if (t->where == TIDE_IN_HEADER)
+		settle(t);
+}
+
 /* Can the next line be nothing but more of the same? */
 static bool
 passes(const struct tide_text *t, char c)
@@ -286,9 +298,7 @@ in_lines(struct tide_text *t, const char *from, const char *end)
 		tide_mime_content(t, from, (size_t)(stop - from));
 		if (lf == NULL)
 			return end;
-		t->eol = t->cr ? 2 : 1;
-		t->cr = false;
-		t->line_start = true;
+		line_ended(t, t->cr ? 2 : 1);
 		return lf + 1;
 	}
 }
@@ -297,7 +307,7 @@ in_lines(struct tide_text *t, const char *from, const char *end)
 static void
 enter_line(struct tide_text *t, char c)
 {
-	tide_mime_settle(t);
+	settle(t);
 	t->line_start = false;
 	if (c == 'b' && t->where == TIDE_IN_LEAF && t->leaf_uu &&
 	    t->uu.state == TIDE_UU_NONE) {
@@ -348,9 +358,7 @@ tide_mime_put(struct tide_text *t, const char *p, size_t n)
 
 	while (p < end) {
 		if (t->cr && *p == '\n') {
-			t->cr = false;
-			t->eol = 2;
-			t->line_start = true;
+			line_ended(t, 2);
 			p++;
 		} else if (t->cr) {
 			t->cr = false;
@@ -371,6 +379,6 @@ tide_mime_end(struct tide_text *t)
 	t->dash_used = 0;
 	if (t->cr)
 		tide_mime_content(t, "\r", 1);
-	tide_mime_settle(t);
+	settle(t);
 	end_part(t, false);
 }

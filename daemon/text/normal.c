@@ -187,12 +187,12 @@ joins(int32_t c)
 
 /* A code point that decomposes no further. */
 static void
-take_piece(struct tide_normal *n, int32_t c)
+take_piece(struct tide_normal *n, int32_t c, bool marks)
 {
 	utf8proc_propval_t category = utf8proc_get_property(c)->category;
 
 	if (is_mark(category)) {
-		if (n->held <= NORMAL_MARKS)
+		if (marks && n->held <= NORMAL_MARKS)
 			n->segment[n->held++] = c;
 		return;
 	}
@@ -203,16 +203,19 @@ take_piece(struct tide_normal *n, int32_t c)
 	n->segment[n->held++] = c;
 }
 
+/* An accent that stands by itself, don´t, is a sign, not a mark. */
 static void
 take_character(struct tide_normal *n, int32_t c)
 {
 	utf8proc_int32_t pieces[APART_MOST];
+	utf8proc_propval_t category = utf8proc_get_property(c)->category;
 	utf8proc_ssize_t i, count;
 	int class = 0;
 
 	count = utf8proc_decompose_char(c, pieces, APART_MOST, APART, &class);
 	for (i = 0; i < count && i < APART_MOST; i++)
-		take_piece(n, pieces[i]);
+		take_piece(n, pieces[i],
+		    is_mark(category) || is_letter_or_digit(category));
 }
 
 /* ---- bytes ------------------------------------------------------------- */

@@ -122,13 +122,13 @@ tide_text_body(struct tide_text *t, const void *bytes, size_t length)
 	if (t->top_header)
 		tide_header_eol(t);
 	room = t->caps.total_bytes - t->body_bytes;
-	if (length > room) {
-		length = (size_t)room;
+	if (room > length)
+		room = length;
+	t->body_bytes += room;
+	if (room > 0)
+		tide_mime_put(t, bytes, (size_t)room);
+	if (room < length) /* only now: files that ended before are whole */
 		t->cut |= TIDE_CUT_TOTAL;
-	}
-	t->body_bytes += length;
-	if (length > 0)
-		tide_mime_put(t, bytes, length);
 }
 
 void
@@ -142,8 +142,6 @@ tide_text_message(struct tide_text *t, const void *bytes, size_t length)
 		lf = memchr(p, '\n', length);
 		n = lf != NULL ? (size_t)(lf - p) + 1 : length;
 		tide_mime_put(t, p, n);
-		tide_mime_settle(
-		    t); /* the body is counted from its first byte */
 		p += n;
 		length -= n;
 	}

@@ -272,8 +272,6 @@ void tide_mime_end(struct tide_text *);
 void tide_mime_body(struct tide_text *);
 /* Bytes of the part that is open, without a boundary in them. */
 void tide_mime_content(struct tide_text *, const char *, size_t);
-/* Nothing is held back: the line end before belongs to what is open. */
-void tide_mime_settle(struct tide_text *);
 
 void tide_header_begin(struct tide_text *, bool of_message);
 /* A line or a piece of one without its end; its end. */
