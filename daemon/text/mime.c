@@ -159,6 +159,7 @@ static void
 settle(struct tide_text *t)
 {
 	unsigned n = t->eol;
+	const char *bytes = n == 2 ? "\r\n" : "\n";
 
 	t->eol = 0;
 	if (n == 0)
@@ -166,9 +167,9 @@ settle(struct tide_text *t)
 	if (t->where == TIDE_IN_HEADER)
 		tide_header_eol(t);
 	else if (t->where == TIDE_IN_LEAF && t->uu.state != TIDE_UU_NONE)
-		tide_uu_eol(t, "\r\n" + 2 - n, n);
+		tide_uu_eol(t, bytes, n);
 	else
-		tide_mime_content(t, "\r\n" + 2 - n, n);
+		tide_mime_content(t, bytes, n);
 }
 
 static bool
