@@ -6,6 +6,7 @@
 #   make test-all    the same, then sanitizer builds, storms and lint
 #   make check-asan  unit and race tests under ASan and UBSan
 #   make check-tsan  the same under TSan
+#   make fuzz        TIME=60 seconds for each target of tests/fuzz (clang)
 #   make lint        clang-format, clang-tidy, cppcheck
 #   make bench       ratios against null filters and plain structures
 #   make deps        what building needs (apt as root; else says the line)
@@ -135,13 +136,22 @@ $(B)/tests/bench/nullforked: $(call obj,tests/bench/nullfilter.c) \
 $(B)/tests/bench/nullforked: TESTLIBS = -lmilter
 
 LOADTESTS = $(B)/tests/load/t_load $(B)/tests/load/t_mailbox
+
+# A fuzz target without the fuzzer, run over its seeds: a test like any other.
+FUZZ  := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+SEEDS := $(addprefix $(B)/tests/fuzz/t_,$(FUZZ))
+
+$(SEEDS): $(B)/tests/fuzz/t_%: $(B)/obj/tests/fuzz/fuzz_%.o \
+    $(B)/obj/tests/fuzz/replay.o $(TESTLIB) $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $^ $(CORELIBS)
 SCRIPTS  := $(wildcard tests/tools/t_*.sh tests/tree/t_*.sh tests/race/t_*.sh \
 	tests/demo/t_*.sh tests/rig/t_*.sh tests/model/t_*.sh)
 STORMS   := $(wildcard tests/storm/t_*.sh)
 
 REMEMBERED = $(B)/tests/load/remembered
 
-test-programs: all $(FEED) $(REMEMBERED) $(UNIT) $(RACE) $(LOADTESTS)
+test-programs: all $(FEED) $(REMEMBERED) $(UNIT) $(RACE) $(LOADTESTS) $(SEEDS)
 
 run: deps
 	@$(MAKE) -s all $(FEED)
@@ -149,12 +159,13 @@ run: deps
 
 test: deps-test
 	@$(MAKE) -s test-programs
-	@B=$(B) FEED=$(FEED) tests/run $(UNIT) $(RACE) $(LOADTESTS) $(SCRIPTS)
+	@B=$(B) FEED=$(FEED) tests/run $(UNIT) $(RACE) $(LOADTESTS) $(SEEDS) \
+	    $(SCRIPTS)
 
 # Unit and race tests of a sanitizer build.
 check-san:
-	@$(MAKE) -s $(UNIT) $(RACE) $(LOADTESTS)
-	@B=$(B) tests/run $(UNIT) $(RACE) $(LOADTESTS)
+	@$(MAKE) -s $(UNIT) $(RACE) $(LOADTESTS) $(SEEDS)
+	@B=$(B) tests/run $(UNIT) $(RACE) $(LOADTESTS) $(SEEDS)
 
 check-asan: deps-test
 	@$(MAKE) B=$(B)/asan SAN=address,undefined check-san
@@ -174,6 +185,20 @@ storm: deps-test
 
 check-clang: deps-lint
 	@$(MAKE) -s CC=clang B=$(B)/clang test-programs
+
+# ---- fuzz ----------------------------------------------------------------
+
+TIME = 60
+
+fuzz: deps-lint
+	@$(MAKE) -s B=$(B)/fuzz CC=clang \
+	    SAN=address,undefined,fuzzer-no-link fuzz-programs
+	@tests/fuzz/run.sh $(B)/fuzz $(TIME)
+
+FUZZERS = $(addprefix $(B)/tests/fuzz/fuzz_,$(FUZZ))
+fuzz-programs: $(FUZZERS)
+
+$(FUZZERS): LDFLAGS += -fsanitize=fuzzer
 
 # ---- lint ----------------------------------------------------------------
 
@@ -244,7 +269,8 @@ clean:
 	rm -rf $(B) run
 
 .PHONY: all deps deps-test deps-lint run test test-all test-programs \
-	check-san check-asan check-tsan check-clang storm lint man install \
+	check-san check-asan check-tsan check-clang storm fuzz fuzz-programs \
+	lint man install \
 	bench clean
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -5,7 +5,9 @@
  * Round trips are what a filter costs: only connect, mail, rcpt and the end
  * of message are answered; all other stages are switched off, or, where a
  * mail server cannot do that, not replied to.  Headers are taken, without a
- * reply, where content_blocked_header has rules.
+ * reply, where content_blocked_header has rules or content is read, bodies
+ * where content is read.  These are replied to only if the replies may save
+ * more than they cost: see content_would_skip().
  */
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -15,6 +17,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "content.h"
 #include "session.h"
 
 #define UNUSED_STAGES                                                   \
@@ -23,6 +26,8 @@
 #define UNANSWERED_STAGES                                               \
 	(SMFIP_NR_HELO | SMFIP_NR_DATA | SMFIP_NR_UNKN | SMFIP_NR_HDR | \
 	    SMFIP_NR_EOH | SMFIP_NR_BODY)
+
+static bool may_skip; /* "no more of this body" was negotiated */
 
 static const char *
 macro(SMFICTX *ctx, const char *name)
@@ -45,6 +50,19 @@ ask_for_macros(SMFICTX *ctx)
 	(void)smfi_setsymlist(ctx, SMFIM_EOM, at_eom);
 }
 
+/* A body that is skipped has to be replied to, chunk by chunk. */
+static unsigned long
+steps_with_content(unsigned long wanted, unsigned long offered)
+{
+	wanted &= ~(unsigned long)(SMFIP_NOHDRS | SMFIP_NOBODY);
+	may_skip = (offered & SMFIP_SKIP) != 0 && content_would_skip();
+	if (may_skip) {
+		wanted |= SMFIP_SKIP;
+		wanted &= ~(unsigned long)SMFIP_NR_BODY;
+	}
+	return wanted;
+}
+
 static sfsistat
 on_negotiate(SMFICTX *ctx, unsigned long actions, unsigned long steps,
     unsigned long reserved2, unsigned long reserved3, unsigned long *out0,
@@ -56,6 +74,8 @@ on_negotiate(SMFICTX *ctx, unsigned long actions, unsigned long steps,
 	*out1 = steps & (UNUSED_STAGES | UNANSWERED_STAGES | SMFIP_RCPT_REJ);
 	if (session_wants_headers())
 		*out1 &= ~(unsigned long)SMFIP_NOHDRS;
+	if (content_wanted())
+		*out1 = steps_with_content(*out1, steps);
 	*out2 = *out3 = 0;
 	if ((actions & SMFIF_SETSYMLIST) != 0)
 		ask_for_macros(ctx);
@@ -166,8 +186,23 @@ static sfsistat
 on_header(SMFICTX *ctx, char *name, char *value)
 {
 	(void)ctx;
+	session_enter(TIDE_STAGE_BODY);
 	session_header(name, value);
+	content_header(name, value);
+	session_leave();
 	return SMFIS_NOREPLY;
+}
+
+static sfsistat
+on_body(SMFICTX *ctx, unsigned char *chunk, size_t size)
+{
+	(void)ctx;
+	session_enter(TIDE_STAGE_BODY);
+	content_body(chunk, size);
+	session_leave();
+	if (!may_skip)
+		return SMFIS_NOREPLY;
+	return content_full() ? SMFIS_SKIP : SMFIS_CONTINUE;
 }
 
 /* ---- the stages that are switched off, should a server send them -------- */
@@ -184,15 +219,6 @@ static sfsistat
 on_nothing(SMFICTX *ctx)
 {
 	(void)ctx;
-	return SMFIS_NOREPLY;
-}
-
-static sfsistat
-on_body(SMFICTX *ctx, unsigned char *chunk, size_t size)
-{
-	(void)ctx;
-	(void)chunk;
-	(void)size;
 	return SMFIS_NOREPLY;
 }
 

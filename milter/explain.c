@@ -11,6 +11,7 @@
 #include "tidemark/clock.h"
 #include "tidemark/log.h"
 #include "tidemark/ring.h"
+#include "tidemark/text.h"
 
 _Static_assert((int)ANSWER_ACCEPT == TIDE_DECIDED_ACCEPT &&
 	(int)ANSWER_TEMPFAIL == TIDE_DECIDED_TEMPFAIL &&
@@ -128,21 +129,22 @@ explain_message(struct verdict *v)
 {
 	const struct message *m = &session.message;
 	double ms = (double)(tide_clock_mono_ns() - m->began_ns) / 1e6;
-	char left[32], bad[24] = "";
+	char left[32], bad[24] = "", cut[TIDE_CUT_MAX];
 
 	if (m->bad > 0)
 		(void)snprintf(bad, sizeof bad, " nbadrcpts=%u", m->bad);
 	tide_log(TIDE_LOG_INFO,
 	    "%s: profile=%s session=%s daemon=%s client=%s auth=%s from=%s "
 	    "rcpts=%u unknown=%u refused=%u banned=%u verdict=%s reason=%s%s "
-	    "ms=%.1f%s%s%s",
+	    "ms=%.1f%s%s%s%s%s",
 	    or_dash(m->qid), session.config.profile[session.profile].name,
 	    session.id, session.daemon, session.client, m->auth, m->sender,
 	    m->accepted, m->unknown, m->refused,
 	    m->held_off - session.allowance.refused, verdict_name(v->answer),
 	    v->reason, allowance_show(&session.allowance, left, sizeof left),
 	    ms, bad, m->blocked ? " content=blocked" : "",
-	    m->forgotten > 0 ? " forgotten=some" : "");
+	    m->forgotten > 0 ? " forgotten=some" : "",
+	    m->cut != 0 ? " cut=" : "", tide_text_cut_show(m->cut, cut));
 	put(v, TIDE_STAGE_EOM);
 	sign(v);
 }

@@ -10,6 +10,7 @@
  *   charge    who pays into the leaky buckets, bans
  *   allowance tokens and different recipients of an account
  *   follow    a new configuration taken over
+ *   content   headers and body, read by whoever wants to
  *   headers   rules for headers: a pure function
  *   verdict   facts to answer: a pure function
  */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "content.h"
 #include "explain.h"
 #include "headers.h"
 #include "session.h"
@@ -62,7 +63,8 @@ session_begin(const struct tide_config *config, uint64_t generation,
 void
 session_enter(enum tide_stage stage)
 {
-	if (tide_log_wants(TIDE_LOG_DEBUG))
+	/* not for each header and each chunk of a body */
+	if (stage != TIDE_STAGE_BODY && tide_log_wants(TIDE_LOG_DEBUG))
 		tide_log(TIDE_LOG_DEBUG,
 		    "stage=%s profile=%s daemon=%s qid=%s mono_ns=%llu",
 		    tide_stage_name[stage],
@@ -191,6 +193,7 @@ session_mail(const char *sender, const char *auth, uint64_t bytes)
 	charge_sender(&session.charge, sender, auth);
 	allowance_begin(&session.allowance, &session.charge, sender, auth);
 	allowance_size(&session.allowance, bytes);
+	content_begin();
 }
 
 /* Room for two more hashes; false past the most we remember. */
@@ -338,6 +341,7 @@ session_abort(void)
 		count(TIDE_COUNT_RECIPIENTS_REFUSED, session.message.refused);
 	}
 	allowance_give_back(&session.allowance);
+	content_abort();
 	forget_message();
 }
 
@@ -377,6 +381,7 @@ count_message(
 	count(TIDE_COUNT_RECIPIENTS_REFUSED, m->refused);
 	count(TIDE_COUNT_RECIPIENTS_FORGOTTEN, m->forgotten);
 	count(TIDE_COUNT_CONTENT_BLOCKED, m->blocked);
+	count(TIDE_COUNT_MESSAGES_CUT, m->cut != 0);
 	count(TIDE_COUNT_BYPASSED, f->bypassed);
 	count(TIDE_COUNT_FAILED_OPEN, !f->map_usable);
 	count(TIDE_COUNT_MESSAGES_TOO_FAST,
@@ -424,10 +429,11 @@ charge_blocked(const struct charge *c)
 struct verdict
 session_decide(void)
 {
-	const struct message *m = &session.message;
+	struct message *m = &session.message;
 	struct facts f = facts_now();
 	struct verdict v;
 
+	m->cut = content_end();
 	/* a ban may have come since RCPT, and the bucket been emptied for it */
 	if (m->accepted <= m->open || !note_ban(&f))
 		f.over = m->blocked ? charge_blocked(&session.charge)

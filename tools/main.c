@@ -171,6 +171,13 @@ static const struct command commands[] = {
 	    "Exits 0 if it fits, 1 if not, with the arithmetic, 2 on an "
 	    "error.\n",
 	    run_size },
+	{ "normalise", "[--text TEXT | FILE] [--json]",
+	    "what is kept of a message to be found by, part by part",
+	    "      --text TEXT    an excerpt instead of a message\n"
+	    "\n"
+	    "FILE is a message, headers first; - or none is standard input.\n"
+	    "Exits 0, 1 if a cap cut something off, 2 on an error.\n",
+	    run_normalise },
 	{ "help", "[COMMAND]", "this list, or more about one command", "",
 	    run_help },
 };

@@ -20,7 +20,7 @@ const char *const tide_region_name[TIDE_REGIONS] = { "control", "acceptor",
 	"mailboxes", "bans", "tokens", "distinct", "decisions" };
 
 const char *const tide_stage_name[TIDE_STAGES] = { "none", "connect", "mail",
-	"rcpt", "eom" };
+	"rcpt", "eom", "body" };
 
 uint32_t
 tide_map_layout(void)

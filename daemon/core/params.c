@@ -49,6 +49,7 @@ static const char *const modes[] = { "off", "dry-run", "enforce", NULL };
 static const char *const sender_keys[] = { "address+network", "address", NULL };
 static const char *const ban_answers[] = { "reject", "tempfail", NULL };
 static const char *const tokens_actions[] = { "reject", "delay", NULL };
+static const char *const no_yes[] = { "no", "yes", NULL };
 static const char *const on_errors[] = { "accept", "tempfail", "reject", NULL };
 
 const char *const tide_group_name[TIDE_GROUPS] = { "OKSENDER", "OKIP",
@@ -176,6 +177,26 @@ const struct tide_param tide_params[] = {
 	  .help = "The most that the archive's file may grow to. "
 		"Address space is set aside for it, not disk space." },
 
+	{ GLOBAL(text_depth), RELOAD, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "16", RANGE("1", "64"), .topic = "Text",
+	  .help = "How deep multiparts and forwarded messages may lie inside "
+		"each other. What lies deeper is not read." },
+	{ GLOBAL(text_parts), RELOAD, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "1k", RANGE("1", "100k"),
+	  .help = "How many parts of a message are read." },
+	{ GLOBAL(text_header_bytes), RELOAD, .kind = TIDE_PARAM_SIZE,
+	  .fallback = "64K", RANGE("1K", "1M"),
+	  .help = "How much of the header of a message, and of each of its "
+		"parts, is read." },
+	{ GLOBAL(text_total_bytes), RELOAD, .kind = TIDE_PARAM_SIZE,
+	  .fallback = "64M", RANGE("1K", "4G"),
+	  .help = "How much of a message's body is read. "
+		"The mail server is told to send no more." },
+	{ GLOBAL(text_headers), RELOAD, .kind = TIDE_PARAM_WORDS,
+	  .fallback = "Subject",
+	  .help = "Headers of a message, and of those forwarded in it, "
+		"that are read as text, each by itself." },
+
 	{ PROFILE(socket), RESTART, .kind = TIDE_PARAM_SOCKET,
 	  .fallback = "local:RUNTIME_DIR/NAME.sock",
 	  .help = "Where the mail server finds this profile: "
@@ -295,6 +316,10 @@ const struct tide_param tide_params[] = {
 		"from in a day, an estimate within a tenth. An IPv6 /64 is "
 		"one. 0 is no limit. An account with this and distinct_limit "
 		"counts twice for max_accounts." },
+	{ PROFILE(text_log), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "no", .choices = no_yes,
+	  .help = "Log a line for each part of a message: its kind, type and "
+		"size, and how much text was found in it." },
 };
 /* clang-format on */
 

@@ -103,6 +103,7 @@ struct tide_profile {
 	uint32_t distinct_limit;	      /* recipients in a day; 0: none */
 	uint32_t clients_mode;		      /* enum tide_mode */
 	uint32_t clients_limit;		      /* addresses in a day; 0: none */
+	uint32_t text_log;		      /* 1: a line for each part */
 };
 
 struct tide_config {
@@ -138,6 +139,12 @@ struct tide_config {
 	uint64_t retain_for;
 	uint64_t retain_size;
 	uint64_t archive_map; /* LMDB map of the archive */
+
+	uint32_t text_depth; /* struct tide_text_caps */
+	uint32_t text_parts;
+	uint64_t text_header_bytes;
+	uint64_t text_total_bytes;
+	char text_headers[TIDE_WORDS_MAX]; /* those that are parts */
 
 	uint32_t profiles;
 	struct tide_profile profile[TIDE_PROFILES_MAX];

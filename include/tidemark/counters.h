@@ -70,6 +70,8 @@ X(RECIPIENTS_CLIENTS, recipients_clients, PROFILE, \
 X(DISTINCT_UNCOUNTED, distinct_uncounted, PROFILE, \
     "recipients or clients not in the estimate because max_accounts was " \
     "reached") \
+X(MESSAGES_CUT, messages_cut, PROFILE, \
+    "messages of which something was not read, past one of the text caps") \
 X(AUDITS, audits, GLOBAL, "checks of the buckets' books") \
 X(AUDIT_FAULTS, audit_faults, GLOBAL, "faults that they found") \
 X(SENDERS_NEW, senders_new, GLOBAL, "new senders in their window") \

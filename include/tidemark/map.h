@@ -163,6 +163,7 @@ enum tide_stage {
 	TIDE_STAGE_MAIL,
 	TIDE_STAGE_RCPT,
 	TIDE_STAGE_EOM,
+	TIDE_STAGE_BODY, /* headers and body */
 	TIDE_STAGES
 };
 

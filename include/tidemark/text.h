@@ -16,6 +16,7 @@
 #ifndef TIDEMARK_TEXT_H
 #define TIDEMARK_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -63,6 +64,9 @@ struct tide_text_caps {
 	uint64_t total_bytes; /* of body read */
 };
 
+struct tide_config;
+struct tide_text_caps tide_text_caps(const struct tide_config *);
+
 /* What was left out. */
 enum tide_text_cut {
 	TIDE_CUT_DEPTH = 1,
@@ -71,6 +75,11 @@ enum tide_text_cut {
 	TIDE_CUT_TOTAL = 8,
 	TIDE_CUT_MEMORY = 16 /* none to be had */
 };
+
+#define TIDE_CUT_MAX 48 /* room for all their names */
+
+/* "depth,total"; "" if nothing was cut.  Returns buf. */
+const char *tide_text_cut_show(unsigned cut, char buf[TIDE_CUT_MAX]);
 
 struct tide_text;
 
@@ -91,18 +100,31 @@ void tide_text_body(struct tide_text *, const void *bytes, size_t length);
 /* A message as it lies in a file: header, empty line, body; LF or CRLF. */
 void tide_text_message(struct tide_text *, const void *bytes, size_t length);
 
+/* Is the cap of body bytes reached?  More of them would change nothing. */
+bool tide_text_full(const struct tide_text *);
+
 /* The end of the message: what was cut (enum tide_text_cut, or 0). */
 unsigned tide_text_end(struct tide_text *);
 
 /* Give the message up; the pipeline is ready for the next. */
 void tide_text_abort(struct tide_text *);
 
-/* An excerpt: plain UTF-8, one part of text. */
+/* An excerpt: plain UTF-8, one part of text, begun and ended. */
 void tide_text_excerpt(struct tide_text *, const char *utf8, size_t length);
 
-/* The hash under which a file's bytes are kept, from pieces of it. */
+/*
+ * The hash under which a file's bytes are kept, from pieces of it.  The end
+ * frees it.
+ *
+ * Mail changes the line ends of what it carries as text.  Parts of type
+ * text and those that were not sent in base64 are therefore hashed as lines
+ * (CR LF is LF, line ends at the end do not count), all others byte by byte.
+ * Who asks for a file knows not how it was sent, and asks for both hashes;
+ * for a file without CR LF that does not end in LF they are one.
+ */
 struct tide_digest;
 struct tide_digest *tide_digest_new(const struct tide_hash_key *);
+struct tide_digest *tide_digest_new_lines(const struct tide_hash_key *);
 void tide_digest_add(struct tide_digest *, const void *bytes, size_t length);
 struct tide_hash tide_digest_end(struct tide_digest *);
 

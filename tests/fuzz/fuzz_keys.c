@@ -1,11 +1,6 @@
 /*
  * Any bytes yield a key, and what keys promise holds for each.
  *
- *   clang -g -O1 -std=c11 -D_GNU_SOURCE -Iinclude \
- *       -fsanitize=fuzzer,address,undefined tests/fuzz/fuzz_keys.c \
- *       daemon/core/{keys*,hash,err}.c -lxxhash -lidn2 -o fuzz_keys
- *   ./fuzz_keys -max_len=4096 CORPUS tests/fuzz/seeds/keys
- *
  * The first byte chooses the rules (a blank: the defaults), the rest is the
  * address.
  */
