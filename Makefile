@@ -131,7 +131,9 @@ $(B)/tests/core/t_verdict: $(call obj,milter/verdict.c)
 $(B)/tests/core/t_headers: $(call obj,milter/headers.c)
 $(B)/tests/core/t_text_gmime: $(call obj,tests/core/oracle.c)
 $(B)/tests/core/t_text_gmime: TESTLIBS = $(shell pkg-config --libs gmime-3.0)
-$(B)/obj/tests/core/t_text_gmime.o $(B)/obj/tests/core/oracle.o: \
+$(B)/tests/bench/b_text: TESTLIBS = $(shell pkg-config --libs gmime-3.0)
+$(B)/obj/tests/core/t_text_gmime.o $(B)/obj/tests/core/oracle.o \
+$(B)/obj/tests/bench/b_text.o: \
     CPPFLAGS += $(shell pkg-config --cflags gmime-3.0)
 $(B)/tests/bench/nullthreaded: $(call obj,tests/bench/nullfilter.c)
 $(B)/tests/bench/nullthreaded: TESTLIBS = -lmilter
@@ -264,7 +266,7 @@ install: all
 BENCH = $(patsubst tests/bench/%.c,$(B)/tests/bench/%, \
 	$(wildcard tests/bench/b_*.c))
 
-bench: deps
+bench: deps-test
 	@$(MAKE) -s all $(FEED) $(BENCH) $(B)/tests/bench/nullthreaded \
 	    $(B)/tests/bench/nullforked
 	@for b in $(BENCH); do $$b || exit 1; done
