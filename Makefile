@@ -71,7 +71,8 @@ BUILD_DEPS = gcc libc6-dev liblmdb-dev libmilter-dev libjemalloc-dev \
 	     libzstd-dev
 TEST_DEPS  = $(BUILD_DEPS) m4 perl swaks sasl2-bin libsasl2-modules \
 	     libsasl2-modules-db libdb5.3 libldap-2.5-0 libnsl2 libsasl2-2 \
-	     libssl3 libwrap0 libicu72 lmdb-utils mandoc iproute2 spin
+	     libssl3 libwrap0 libicu72 lmdb-utils mandoc iproute2 spin \
+	     libgmime-3.0-dev pkgconf
 LINT_DEPS  = clang clang-format clang-tidy cppcheck shellcheck
 
 deps:
@@ -128,6 +129,12 @@ $(B)/tests/load/t_load: TESTLIBS = -lmilter
 $(B)/tests/load/t_mailbox: $(BOX)
 $(B)/tests/core/t_verdict: $(call obj,milter/verdict.c)
 $(B)/tests/core/t_headers: $(call obj,milter/headers.c)
+$(B)/tests/core/t_text_gmime: $(call obj,tests/core/oracle.c)
+$(B)/tests/core/t_text_gmime: TESTLIBS = $(shell pkg-config --libs gmime-3.0)
+$(B)/tests/bench/b_text: TESTLIBS = $(shell pkg-config --libs gmime-3.0)
+$(B)/obj/tests/core/t_text_gmime.o $(B)/obj/tests/core/oracle.o \
+$(B)/obj/tests/bench/b_text.o: \
+    CPPFLAGS += $(shell pkg-config --cflags gmime-3.0)
 $(B)/tests/bench/nullthreaded: $(call obj,tests/bench/nullfilter.c)
 $(B)/tests/bench/nullthreaded: TESTLIBS = -lmilter
 
@@ -259,7 +266,7 @@ install: all
 BENCH = $(patsubst tests/bench/%.c,$(B)/tests/bench/%, \
 	$(wildcard tests/bench/b_*.c))
 
-bench: deps
+bench: deps-test
 	@$(MAKE) -s all $(FEED) $(BENCH) $(B)/tests/bench/nullthreaded \
 	    $(B)/tests/bench/nullforked
 	@for b in $(BENCH); do $$b || exit 1; done

@@ -47,15 +47,31 @@ skip_blanks(const char *p)
 	return p;
 }
 
+/* A value that should have been quoted: my file.pdf, up to the next name=. */
+static const char *
+read_bare(const char *p, struct parameter *out)
+{
+	const char *end = p + strcspn(p, "; \t\r\n");
+
+	out->value = p;
+	for (;;) {
+		const char *next = end + strspn(end, " \t\r\n");
+		const char *after = next + strcspn(next, "=; \t\r\n(");
+
+		if (next == end || after == next || *after == '=')
+			break;
+		end = after;
+	}
+	out->length = (size_t)(end - p);
+	return end;
+}
+
 /* The value at p, quoted or not; returns where it ends. */
 static const char *
 read_value(const char *p, struct parameter *out)
 {
-	if (*p != '"') {
-		out->value = p;
-		out->length = strcspn(p, "; \t\r\n");
-		return p + out->length;
-	}
+	if (*p != '"')
+		return read_bare(p, out);
 	out->value = ++p;
 	for (; *p != '\0' && *p != '"'; p++)
 		if (*p == '\\' && p[1] != '\0')

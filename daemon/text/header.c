@@ -81,7 +81,8 @@ take_field(struct tide_text *t)
 static void
 add(struct tide_text *t, const char *p, size_t n)
 {
-	size_t i, room = t->caps.header_bytes - t->header_bytes;
+	size_t room = t->caps.header_bytes - t->header_bytes;
+	char *to = t->field + t->field_used, *nul;
 
 	if (n > room) {
 		n = room;
@@ -89,8 +90,13 @@ add(struct tide_text *t, const char *p, size_t n)
 		t->header_full = true;
 	}
 	t->header_bytes += n;
-	for (i = 0; i < n; i++)
-		t->field[t->field_used++] = p[i] != '\0' ? p[i] : ' ';
+	memcpy(to, p, n);
+	t->field_used += n;
+	while ((nul = memchr(to, '\0', n)) != NULL) {
+		n -= (size_t)(nul - to);
+		to = nul;
+		*to = ' '; /* fields are strings from here on */
+	}
 }
 
 void

@@ -79,7 +79,14 @@ add_to_name(char name[HTML_NAME_MAX], unsigned *length, unsigned char c)
 static bool
 is_name(const char name[HTML_NAME_MAX], unsigned length, const char *known)
 {
-	return strlen(known) == length && memcmp(name, known, length) == 0;
+	unsigned i;
+
+	if (length > HTML_NAME_MAX)
+		return false;
+	for (i = 0; i < length; i++)
+		if (known[i] == '\0' || name[i] != known[i])
+			return false;
+	return known[length] == '\0';
 }
 
 /* ---- links ------------------------------------------------------------- */

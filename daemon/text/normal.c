@@ -345,9 +345,11 @@ take_ascii(
 void
 tide_normal_put(struct tide_normal *n, const char *bytes, size_t length)
 {
-	const unsigned char *p = (const unsigned char *)bytes;
-	const unsigned char *end = p + length;
+	const unsigned char *p = (const unsigned char *)bytes, *end;
 
+	if (length == 0)
+		return; /* of nothing there may be no pointer */
+	end = p + length;
 	while (p < end) {
 		if (*p >= 0x80) {
 			p = take_others(n, p, end);

@@ -127,7 +127,7 @@ struct tide_transfer {
 	enum tide_encoding encoding;
 	uint8_t state;
 	uint8_t first; /* hex digit */
-	bool ended;
+	bool padded, ended;
 	uint32_t bits;
 	unsigned held; /* base64: characters in bits; uu: bytes in line */
 	char line[UU_LINE];

@@ -78,15 +78,23 @@ base64_flush(struct tide_transfer *t)
 	t->bits = 0;
 }
 
+/*
+ * After padding more may follow, from another encoder, and often text does
+ * that a mailing list has added: its first sign that is none of the 64 ends
+ * it all.
+ */
 static void
 base64_one(struct tide_transfer *t, unsigned char c)
 {
 	if (c == '=') {
-		base64_flush(t); /* more may follow, from another encoder */
+		base64_flush(t);
+		t->padded = true;
 		return;
 	}
-	if (base64[c] == 0)
+	if (base64[c] == 0) {
+		t->ended = t->padded && c > ' ';
 		return;
+	}
 	t->bits = t->bits << 6 | (base64[c] ^ DIGIT);
 	if (++t->held < 4)
 		return;
@@ -103,7 +111,7 @@ put_base64(struct tide_transfer *t, const char *bytes, size_t length)
 	const unsigned char *p = (const unsigned char *)bytes;
 	const unsigned char *end = p + length;
 
-	while (p < end) {
+	while (p < end && !t->ended) {
 		if (t->held == 0 && t->used + 3 <= sizeof t->buffer)
 			p = base64_fours(t, p, end);
 		if (p < end)
@@ -265,7 +273,7 @@ tide_transfer_begin(
 	t->encoding = encoding;
 	t->out = out;
 	t->state = QP_PLAIN;
-	t->ended = false;
+	t->ended = t->padded = false;
 	t->bits = 0;
 	t->held = 0;
 	t->used = 0;

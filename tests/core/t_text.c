@@ -158,6 +158,13 @@ encodings_are_undone(void)
 		{ "base64 in two runs, with noise",
 		    "Content-Transfer-Encoding: base64\n\nSG V!sbA==bw\n",
 		    "text 0 0 text/plain: hello\n" },
+		{ "base64 with a list's footer in plain text",
+		    "Content-Transfer-Encoding: base64\n\nSGVsbG8=\n\n"
+		    "-- \nLeave the list\n",
+		    "text 0 0 text/plain: hello\n" },
+		{ "base64 without its padding",
+		    "Content-Transfer-Encoding: base64\n\nSGVsbG8\n",
+		    "text 0 0 text/plain: hello\n" },
 		{ "quoted-printable",
 		    "Content-Type: text/plain; charset=utf-8\n"
 		    "Content-Transfer-Encoding: quoted-printable\n\n"
@@ -250,6 +257,11 @@ files_have_names(void)
 		{ "none", NAMED(""), "file 0 0 image/png: 3 bytes\n" },
 		{ "plain", NAMED("; name=\"a \\\"b\\\".png\""),
 		    "file 0 0 image/png a \"b\".png: 3 bytes\n" },
+		{ "not quoted, although it must be",
+		    NAMED("; name=my own.png; x=y"),
+		    "file 0 0 image/png my own.png: 3 bytes\n" },
+		{ "and without its semicolon", NAMED("; name=my.png x=y"),
+		    "file 0 0 image/png my.png: 3 bytes\n" },
 		{ "the disposition's counts more",
 		    NAMED("; name=a\nContent-Disposition: inline; filename=b"),
 		    "file 0 0 image/png b: 3 bytes\n" },
