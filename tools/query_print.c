@@ -117,7 +117,10 @@ lapse_name(uint32_t kind)
 		[TIDE_LAPSE_CRASH] = "crash",
 		[TIDE_LAPSE_ERROR] = "error",
 		[TIDE_LAPSE_FULL] = "full",
-		[TIDE_LAPSE_DAMAGE] = "damage" };
+		[TIDE_LAPSE_DAMAGE] = "damage",
+		[TIDE_LAPSE_CUT] = "cut",
+		[TIDE_LAPSE_UNREAD] = "unread",
+		[TIDE_LAPSE_STOPPED] = "stopped" };
 
 	return kind < sizeof names / sizeof *names ? names[kind] : "unknown";
 }

@@ -6,18 +6,38 @@
  * sealed meanwhile is in the archive before its bits go, so whatever we miss
  * in the map we find there.
  */
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "query_priv.h"
 #include "tidemark/checkpoint.h"
 
+/* What a look into one window has brought. */
+struct look {
+	bool found;
+	double error; /* that a window says yes to what it never saw */
+	struct tide_recollection content;
+};
+
 /* ---- collecting -------------------------------------------------------- */
 
+/* The profiles it came through; else, all that mail came through. */
 static void
-add_hit(struct asking *k, const struct tide_window_record *r, double error,
-    bool sealed)
+note_profiles(const struct tide_window_record *r, const struct look *l,
+    struct tide_hit *h)
+{
+	unsigned i;
+
+	h->certain = l->content.profiles != 0;
+	for (i = 0; i < TIDE_PROFILES_MAX; i++)
+		if (!h->certain || (l->content.profiles >> i & 1) != 0)
+			h->tag[i] = r->profile[i];
+}
+
+static void
+add_hit(struct asking *k, const struct tide_window_record *r,
+    const struct look *l, bool sealed)
 {
 	struct tide_hit *h =
 	    tide_asking_grow(k, k->a->hit, &k->a->hits, sizeof *h);
@@ -25,11 +45,15 @@ add_hit(struct asking *k, const struct tide_window_record *r, double error,
 	if (h == NULL)
 		return;
 	k->a->hit = h;
-	h[k->a->hits - 1] = (struct tide_hit){ .number = r->number,
+	h += k->a->hits - 1;
+	*h = (struct tide_hit){ .number = r->number,
 		.from_ms = r->from_ms,
 		.until_ms = r->until_ms,
-		.error = error,
-		.sealed = sealed };
+		.error = l->error,
+		.sealed = sealed,
+		.content = l->content };
+	if (k->q->recall != NULL)
+		note_profiles(r, l, h);
 }
 
 static bool
@@ -49,48 +73,116 @@ was_hit(const struct asking *k, uint64_t number)
 	return false;
 }
 
-/* The chance that a window says yes to what it never saw. */
-static double
-chance(const struct asking *k, const struct tide_window_record *r)
+static void
+note_window(struct asking *k, const struct tide_window_record *r,
+    const struct look *l, bool sealed)
 {
-	double right = 1;
-	unsigned i;
+	k->a->windows++;
+	k->a->error = 1 - (1 - k->a->error) * (1 - l->error);
+	if (l->found)
+		add_hit(k, r, l, sealed);
+}
 
-	for (i = 0; i < TIDE_FILTERS; i++)
-		if (k->wanted[i])
-			right *= 1 - tide_bloom_error(&r->shape[i], r->ones[i]);
-	return 1 - right;
+/* False: enough. */
+static bool
+go_on(struct asking *k)
+{
+	if (!k->a->stopped && k->q->go_on != NULL &&
+	    !k->q->go_on(k->q->arg, k->done, k->windows))
+		k->a->stopped = true;
+	return !k->a->stopped;
+}
+
+/* ---- content ----------------------------------------------------------- */
+
+static void
+try_guesses(struct asking *k, const struct tide_window_record *r,
+    const struct tide_content *c)
+{
+	struct tide_recollection found;
+	struct tide_fit *f;
+	size_t i;
+
+	for (i = 0; i < tide_recall_guesses(k->q->recall); i++) {
+		if (i % 64 == 0 && !go_on(k))
+			return;
+		tide_recall_look_guess(k->q->recall, i, c, &found);
+		k->a->lookups += found.lookups;
+		if (!found.found)
+			continue;
+		f = tide_asking_grow(k, k->a->fit, &k->a->fits, sizeof *f);
+		if (f == NULL)
+			return;
+		k->a->fit = f;
+		f[k->a->fits - 1] = (struct tide_fit){ .guess = i,
+			.window = r->number,
+			.levels = found.levels,
+			.error = found.chance };
+	}
+}
+
+/* Of what was not remembered no window can speak. */
+static void
+note_uncovered(struct asking *k, const struct tide_window_record *r)
+{
+	if (r->unread > 0)
+		tide_asking_gap(k, r->from_ms, r->until_ms, TIDE_LAPSE_UNREAD);
+	if (r->cut > 0)
+		tide_asking_gap(k, r->from_ms, r->until_ms, TIDE_LAPSE_CUT);
+}
+
+static void
+look_for_content(struct asking *k, const struct tide_window_record *r,
+    const tide_bloom_word *words, struct look *l)
+{
+	struct tide_content c = { .form = r->memory,
+		.shape = r->shape[TIDE_FILTER_CONTENT],
+		.words = words,
+		.ones = r->ones[TIDE_FILTER_CONTENT],
+		.longest = r->longest };
+
+	memcpy(c.profile, r->profile, sizeof c.profile);
+	tide_recall_look(k->q->recall, &c, &l->content);
+	k->a->lookups += l->content.lookups;
+	l->found = l->content.found;
+	l->error = 1 - (1 - l->error) * (1 - l->content.chance);
+	if (!l->found)
+		note_uncovered(k, r);
+	else if (tide_recall_guesses(k->q->recall) > 0)
+		try_guesses(k, r, &c);
 }
 
 /* ---- windows in memory: of the map, or of a checkpoint ------------------ */
 
-static void
-note_window(struct asking *k, const struct tide_window_record *r, bool found,
-    bool sealed)
+static double
+add_error(const struct tide_window_record *r, unsigned which, double error)
 {
-	double error = chance(k, r);
-
-	k->a->windows++;
-	k->a->error = 1 - (1 - k->a->error) * (1 - error);
-	if (found)
-		add_hit(k, r, error, sealed);
+	return 1 -
+	    (1 - error) *
+	    (1 - tide_bloom_error(&r->shape[which], r->ones[which]));
 }
 
 /* Every filter asked for has it. */
-static bool
-look_into_words(const struct asking *k, struct tide_window_record *r,
+static struct look
+look_into_words(struct asking *k, struct tide_window_record *r,
     tide_bloom_word *const words[TIDE_FILTERS])
 {
-	bool found = true;
+	struct look l = { .found = true };
 	unsigned i;
 
 	for (i = 0; i < TIDE_FILTERS; i++) {
+		if (!k->wanted[i])
+			continue;
 		r->ones[i] = tide_bloom_ones(&r->shape[i], words[i]);
-		if (k->wanted[i] &&
-		    !tide_bloom_has(&r->shape[i], words[i], k->hash[i]))
-			found = false;
+		if (i == TIDE_FILTER_CONTENT)
+			break;
+		l.error = add_error(r, i, l.error);
+		if (!tide_bloom_has(&r->shape[i], words[i], k->hash[i]))
+			l.found = false;
 	}
-	return found;
+	if (l.found && k->q->recall != NULL)
+		look_for_content(k, r, words[TIDE_FILTER_CONTENT], &l);
+	return l;
 }
 
 static bool
@@ -111,22 +203,33 @@ look_into_live(
 {
 	struct tide_window_record r = { .number = atomic_load(&w->number),
 		.from_ms = atomic_load(&w->opened_ms),
-		.until_ms = atomic_load(&w->closed_ms),
-		.shape = {
-		    *tide_window_shape(map, 0), *tide_window_shape(map, 1) } };
-	tide_bloom_word *const words[TIDE_FILTERS] = {
-		tide_window_words(map, w, 0), tide_window_words(map, w, 1)
-	};
-	bool filled = is_filled(w), found = look_into_words(k, &r, words);
+		.until_ms = atomic_load(&w->closed_ms) };
+	tide_bloom_word *words[TIDE_FILTERS];
+	size_t gaps = k->a->gaps;
+	bool filled = is_filled(w);
+	struct look l;
+	unsigned i;
 
-	if (!filled || !is_filled(w) || atomic_load(&w->number) != r.number)
-		return;
+	for (i = 0; i < TIDE_FILTERS; i++) {
+		r.shape[i] = *tide_window_shape(map, i);
+		words[i] = tide_window_words(map, w, i);
+	}
+	tide_window_describe(&r, w, &map->control->head);
 	if (r.until_ms < r.from_ms) /* open: it covers up to now */
 		r.until_ms =
 		    k->q->now_ms > r.from_ms ? k->q->now_ms : r.from_ms;
+	if (!is_asked(k, &r)) {
+		if (filled)
+			tide_asking_span(k, r.from_ms, r.until_ms);
+		return;
+	}
+	l = look_into_words(k, &r, words);
+	if (!filled || !is_filled(w) || atomic_load(&w->number) != r.number) {
+		k->a->gaps = gaps; /* what it said was half of the truth */
+		return;
+	}
 	tide_asking_span(k, r.from_ms, r.until_ms);
-	if (is_asked(k, &r))
-		note_window(k, &r, found, false);
+	note_window(k, &r, &l, false);
 }
 
 static void
@@ -142,36 +245,89 @@ look_into_checkpoint(struct asking *k, struct tide_archive *archive)
 {
 	struct tide_checkpoint c;
 	struct tide_err err;
-	unsigned i;
+	unsigned i, f;
 
 	if (tide_checkpoint_load(archive, &c, &err) <= 0)
 		return;
 	for (i = 0; i < c.windows; i++) {
 		struct tide_window_record *r = &c.record[i];
-		tide_bloom_word *const words[TIDE_FILTERS] = {
-			(tide_bloom_word *)c.words[i][0],
-			(tide_bloom_word *)c.words[i][1]
-		};
+		tide_bloom_word *words[TIDE_FILTERS];
+		struct look l;
 
+		for (f = 0; f < TIDE_FILTERS; f++)
+			words[f] = (tide_bloom_word *)c.words[i][f];
 		tide_asking_span(k, r->from_ms, r->until_ms);
-		if (is_asked(k, r))
-			note_window(k, r, look_into_words(k, r, words), false);
+		if (!is_asked(k, r))
+			continue;
+		l = look_into_words(k, r, words);
+		note_window(k, r, &l, false);
 	}
 	tide_checkpoint_free(&c);
 }
 
 /* ---- windows of the archive -------------------------------------------- */
 
-static int
-lookup(const struct asking *k, const struct tide_window_record *r)
+/* The window's content, in memory; NULL if it cannot be had. */
+static const tide_bloom_word *
+load_content(struct asking *k, const struct tide_window_record *r)
 {
-	int answer = 1;
-	unsigned i;
+	size_t size = tide_bloom_bytes(&r->shape[TIDE_FILTER_CONTENT]);
+	uint64_t *more;
 
-	for (i = 0; i < TIDE_FILTERS && answer == 1; i++)
-		if (k->wanted[i])
-			answer = tide_archive_lookup(k->txn, r, i, k->hash[i]);
-	return answer;
+	if (size > k->room) {
+		more = realloc(k->words, size);
+		if (more == NULL) {
+			k->no_memory = true;
+			return NULL;
+		}
+		k->words = more;
+		k->room = size;
+	}
+	if (tide_archive_load(k->txn, r, TIDE_FILTER_CONTENT, k->words) < 0)
+		return NULL;
+	return (const tide_bloom_word *)k->words;
+}
+
+/* 1 probably, 0 certainly not, -1 it cannot be read. */
+static int
+lookup(struct asking *k, const struct tide_window_record *r, struct look *l)
+{
+	const tide_bloom_word *words;
+	unsigned i;
+	int answer = 1;
+
+	for (i = 0; i < TIDE_FILTER_CONTENT && answer == 1; i++) {
+		if (!k->wanted[i])
+			continue;
+		l->error = add_error(r, i, l->error);
+		answer = tide_archive_lookup(k->txn, r, i, k->hash[i]);
+	}
+	if (answer != 1 || k->q->recall == NULL)
+		return answer;
+	words = load_content(k, r);
+	if (words == NULL)
+		return -1;
+	look_for_content(k, r, words, l);
+	return l->found;
+}
+
+static void
+look_into_stored(struct asking *k, const struct tide_window_record *r)
+{
+	struct look l = { .error = 0 };
+	int found;
+
+	if (was_hit(k, r->number)) /* in the map, a moment ago */
+		return;
+	if (!go_on(k)) {
+		tide_asking_gap(k, r->from_ms, r->until_ms, TIDE_LAPSE_STOPPED);
+		return;
+	}
+	found = lookup(k, r, &l);
+	if (found < 0)
+		tide_asking_gap(k, r->from_ms, r->until_ms, TIDE_LAPSE_DAMAGE);
+	l.found = found == 1;
+	note_window(k, r, &l, true);
 }
 
 static int
@@ -180,25 +336,19 @@ look_into_record(void *arg, struct tide_bytes key, struct tide_bytes value,
 {
 	struct asking *k = arg;
 	struct tide_window_record r;
-	int found;
 
 	(void)key;
 	(void)err;
+	k->done++;
 	if (tide_window_record_read(value, &r) == NULL) {
 		k->damaged = true;
 		return 0;
 	}
 	tide_asking_damage(k, r.from_ms);
 	k->known_ms = r.until_ms;
-	if (!is_asked(k, &r)) {
-		tide_asking_span(k, r.from_ms, r.until_ms);
-		return 0;
-	}
-	found = lookup(k, &r);
-	if (found < 0)
-		tide_asking_gap(k, r.from_ms, r.until_ms, TIDE_LAPSE_DAMAGE);
-	note_window(k, &r, found == 1 && !was_hit(k, r.number), true);
 	tide_asking_span(k, r.from_ms, r.until_ms);
+	if (is_asked(k, &r))
+		look_into_stored(k, &r);
 	return 0;
 }
 
@@ -212,50 +362,57 @@ hits_by_time(const void *a, const void *b)
 
 /* ---- the question ------------------------------------------------------ */
 
+/* How many there are, and when the first began. */
 static int
 oldest_window(void *arg, struct tide_bytes key, struct tide_bytes value,
     struct tide_err *err)
 {
 	struct tide_window_record r;
-	uint64_t *since = arg;
+	struct asking *k = arg;
 
 	(void)key;
 	(void)err;
-	if (tide_window_record_read(value, &r) != NULL && r.from_ms < *since)
-		*since = r.from_ms;
+	k->windows++;
+	if (!k->q->has_since && tide_window_record_read(value, &r) != NULL &&
+	    r.from_ms < k->a->since_ms)
+		k->a->since_ms = r.from_ms;
 	return 0;
 }
 
 /* As far back as anything is remembered. */
-static uint64_t
-beginning(struct asking *k, struct tide_err *err)
+static void
+find_beginning(struct asking *k, struct tide_err *err)
 {
-	uint64_t since = k->q->now_ms;
 	size_t i;
 
-	for (i = 0; i < k->spans; i++)
-		if (k->span[i].from_ms < since)
-			since = k->span[i].from_ms;
-	(void)tide_txn_walk(k->txn, TIDE_TABLE_WINDOWS, tide_bytes("", 0),
-	    oldest_window, &since, err);
-	return since;
+	if (!k->q->has_since) {
+		k->a->since_ms = k->q->now_ms;
+		for (i = 0; i < k->spans; i++)
+			if (k->span[i].from_ms < k->a->since_ms)
+				k->a->since_ms = k->span[i].from_ms;
+	}
+	if (!k->q->has_since || k->q->go_on != NULL)
+		(void)tide_txn_walk(k->txn, TIDE_TABLE_WINDOWS,
+		    tide_bytes("", 0), oldest_window, k, err);
 }
 
 static int
 prepare(struct asking *k, const struct tide_hash_key *key, struct tide_err *err)
 {
-	const char *address[TIDE_FILTERS] = { k->q->from, k->q->to };
+	const char *address[] = { k->q->from, k->q->to };
 	unsigned i;
 
-	for (i = 0; i < TIDE_FILTERS; i++) {
+	for (i = 0; i < TIDE_FILTER_CONTENT; i++) {
 		k->wanted[i] = address[i] != NULL;
 		if (k->wanted[i] &&
 		    !tide_address_question(key, address[i], &k->hash[i]))
 			return tide_err_set(
 			    err, "«%s» is no address", address[i]);
 	}
-	if (!k->wanted[0] && !k->wanted[1])
-		return tide_err_set(err, "nothing is asked: give from or to");
+	k->wanted[TIDE_FILTER_CONTENT] = k->q->recall != NULL;
+	if (!k->wanted[0] && !k->wanted[1] && !k->wanted[2])
+		return tide_err_set(
+		    err, "nothing is asked: give from, to or content");
 	k->a->since_ms = k->q->has_since ? k->q->since_ms : 0;
 	k->a->until_ms =
 	    k->q->until_ms < k->q->now_ms ? k->q->until_ms : k->q->now_ms;
@@ -264,6 +421,28 @@ prepare(struct asking *k, const struct tide_hash_key *key, struct tide_err *err)
 		    "the time asked for ends before it "
 		    "begins");
 	return 0;
+}
+
+/* By their tags, of hits in the map as well. */
+static void
+name_profiles(struct asking *k)
+{
+	char name[TIDE_NAME_MAX];
+	struct tide_hit *h;
+	size_t i, n;
+	unsigned p;
+
+	for (i = 0; i < k->a->hits; i++) {
+		h = &k->a->hit[i];
+		for (p = 0, n = 0; p < TIDE_PROFILES_MAX; p++) {
+			if (h->tag[p] == 0)
+				continue;
+			tide_archive_profile(k->txn, h->tag[p], name);
+			n += (size_t)snprintf(h->profiles + n,
+			    sizeof h->profiles - n, "%s%s", n > 0 ? " " : "",
+			    name);
+		}
+	}
 }
 
 static int
@@ -275,8 +454,7 @@ ask_archive(
 	k->txn = tide_txn_begin(archive->store, false, err);
 	if (k->txn == NULL)
 		return -1;
-	if (!k->q->has_since)
-		k->a->since_ms = beginning(k, err);
+	find_beginning(k, err);
 	if (k->a->since_ms > k->a->until_ms)
 		k->a->since_ms = k->a->until_ms;
 	rc = tide_txn_walk(k->txn, TIDE_TABLE_WINDOWS, tide_bytes("", 0),
@@ -285,8 +463,24 @@ ask_archive(
 	if (rc == 0)
 		rc = tide_txn_walk(k->txn, TIDE_TABLE_LAPSES, tide_bytes("", 0),
 		    tide_asking_lapse, k, err);
+	name_profiles(k);
 	tide_txn_abort(k->txn);
 	return rc;
+}
+
+/* Not found as a whole, and more cannot be asked of it. */
+static int
+check_length(const struct tide_question *q, const struct tide_answer *a,
+    struct tide_err *err)
+{
+	if (q->recall == NULL || !tide_recall_is_short(q->recall) ||
+	    a->hits > 0)
+		return 0;
+	return tide_err_set(err,
+	    "as a whole subject, link or part it did not pass; as an excerpt "
+	    "it is too short: at least %u letters and digits have to be left "
+	    "of it",
+	    TIDE_EXCERPT_LEAST);
 }
 
 int
@@ -309,8 +503,11 @@ tide_query(struct tide_archive *archive, const struct tide_map *map,
 	if (rc == 0)
 		tide_asking_finish(&k, map);
 	free(k.span);
+	free(k.words);
 	if (rc == 0 && k.no_memory)
 		rc = tide_err_set(err, "no memory left for the answer");
+	if (rc == 0)
+		rc = check_length(q, a, err);
 	if (rc < 0) {
 		tide_answer_free(a);
 		return -1;
@@ -325,6 +522,7 @@ tide_answer_free(struct tide_answer *a)
 {
 	free(a->hit);
 	free(a->gap);
+	free(a->fit);
 	memset(a, 0, sizeof *a);
 }
 

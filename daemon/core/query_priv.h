@@ -19,6 +19,10 @@ struct asking {
 	struct span *span; /* what the windows cover */
 	size_t spans;
 	struct tide_txn *txn;
+	uint64_t *words; /* a sealed window's content */
+	size_t room;
+	uint64_t windows; /* in the archive */
+	uint64_t done;
 	bool no_memory;
 	bool damaged; /* a record behind this one's end is: */
 	uint64_t known_ms;

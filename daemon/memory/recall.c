@@ -52,6 +52,12 @@ tide_recall_kind(const struct tide_recall *r)
 	return r->kind;
 }
 
+bool
+tide_recall_is_short(const struct tide_recall *r)
+{
+	return r->is_short;
+}
+
 size_t
 tide_recall_guesses(const struct tide_recall *r)
 {
@@ -282,7 +288,7 @@ too_short(const struct stretch *s, size_t pieces, struct tide_err *err)
 }
 
 static int
-check_excerpt(const struct tide_recall *r, struct tide_err *err)
+check_excerpt(struct tide_recall *r, struct tide_err *err)
 {
 	size_t i;
 
@@ -294,6 +300,7 @@ check_excerpt(const struct tide_recall *r, struct tide_err *err)
 		return tide_err_set(err,
 		    "candidates can be tried for one * between two pieces");
 	if (r->parts == 1 && r->length < TIDE_EXCERPT_LEAST) {
+		r->is_short = true;
 		(void)too_short(&r->part[0], 1, err);
 		return 1;
 	}

@@ -38,6 +38,7 @@ struct tide_recall {
 	size_t files;
 	struct guess *guess;
 	size_t guesses;
+	bool is_short;
 };
 
 /* Nodes of that level in n bytes of text, at any offset. */

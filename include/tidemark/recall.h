@@ -59,9 +59,13 @@ int tide_recall_guess(
 
 /*
  * All is said: can it be answered?  -1 with a sentence if not.  An excerpt too
- * short for a block can be asked for as a whole only: 1 then.
+ * short for a block can be asked for as a whole only: 1 then, and if it is
+ * not found the sentence is the answer.
  */
 int tide_recall_ready(struct tide_recall *, struct tide_err *);
+
+/* It could be asked for as a whole only. */
+bool tide_recall_is_short(const struct tide_recall *);
 
 enum tide_recall_kind tide_recall_kind(const struct tide_recall *);
 size_t tide_recall_guesses(const struct tide_recall *);
