@@ -113,8 +113,9 @@ neighbours_must_be_neighbours(void)
 		memcpy(mixed + 128, text + 2048, 128);
 		mixed[256] = '\0';
 		CHECK(!content_ask(&t, mixed).found);
-		memcpy(mixed, text + 1024 + 128, 128); /* turned round */
-		memcpy(mixed + 128, text + 1024, 128);
+		memcpy(mixed, text + 1024 + 64, 64); /* turned round */
+		memcpy(mixed + 64, text + 1024, 64);
+		mixed[128] = '\0';
 		CHECK(!content_ask(&t, mixed).found);
 		content_free(&t);
 	}
