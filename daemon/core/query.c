@@ -20,6 +20,13 @@ struct look {
 	struct tide_recollection content;
 };
 
+/* One chance or the other; small ones do not drown in the difference from 1 */
+static double
+either(double a, double b)
+{
+	return a + b - a * b;
+}
+
 /* ---- collecting -------------------------------------------------------- */
 
 /* The profiles it came through; else, all that mail came through. */
@@ -78,7 +85,7 @@ note_window(struct asking *k, const struct tide_window_record *r,
     const struct look *l, bool sealed)
 {
 	k->a->windows++;
-	k->a->error = 1 - (1 - k->a->error) * (1 - l->error);
+	k->a->error = either(k->a->error, l->error);
 	if (l->found)
 		add_hit(k, r, l, sealed);
 }
@@ -145,7 +152,7 @@ look_for_content(struct asking *k, const struct tide_window_record *r,
 	tide_recall_look(k->q->recall, &c, &l->content);
 	k->a->lookups += l->content.lookups;
 	l->found = l->content.found;
-	l->error = 1 - (1 - l->error) * (1 - l->content.chance);
+	l->error = either(l->error, l->content.chance);
 	if (!l->found)
 		note_uncovered(k, r);
 	else if (tide_recall_guesses(k->q->recall) > 0)
@@ -157,9 +164,8 @@ look_for_content(struct asking *k, const struct tide_window_record *r,
 static double
 add_error(const struct tide_window_record *r, unsigned which, double error)
 {
-	return 1 -
-	    (1 - error) *
-	    (1 - tide_bloom_error(&r->shape[which], r->ones[which]));
+	return either(
+	    error, tide_bloom_error(&r->shape[which], r->ones[which]));
 }
 
 /* Every filter asked for has it. */
