@@ -392,7 +392,7 @@ look_for_files(const struct tide_recall *r, const struct tide_content *c,
 	if (r->kind == TIDE_RECALL_FILE) {
 		a->found = a->files > 0;
 		a->chance = tide_bloom_error(&c->shape, c->ones) *
-		    tide_content_profiles(c);
+		    tide_content_profiles(c) * (double)r->files;
 		if (a->chance > 1)
 			a->chance = 1;
 	}

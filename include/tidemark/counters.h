@@ -106,9 +106,7 @@ X(CONTROL_REQUESTS, control_requests, GLOBAL, "control requests answered") \
 X(CONTROL_DENIED, control_denied, GLOBAL, \
     "control requests denied for want of rights") \
 X(SAMPLES_NEW, samples_new, GLOBAL, \
-    "blocks and pairs of text that were new in their window") \
-X(MESSAGES_CUT, messages_cut, PROFILE, \
-    "messages that a cap kept from being remembered whole")
+    "blocks and pairs of text that were new in their window")
 /* clang-format on */
 
 enum tide_counter {
