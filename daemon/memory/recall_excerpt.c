@@ -165,7 +165,7 @@ chance_of_piece(
 		sum += s->places[i] * pow(error, s->least + i);
 	if (c->form == TIDE_MEMORY_CLASSIC)
 		sum *= (double)c->longest / TIDE_HBF_CLASSES;
-	return sum < 1 ? sum : 1;
+	return -expm1(-sum); /* at least one of so many as are expected */
 }
 
 static double
