@@ -274,6 +274,18 @@ read_moment(
 	return ms;
 }
 
+/* Is there a message on standard input?  A person at a terminal has none. */
+static bool
+has_input(void)
+{
+	int c;
+
+	if (isatty(STDIN_FILENO) == 1)
+		return false;
+	c = getchar();
+	return c != EOF && ungetc(c, stdin) != EOF;
+}
+
 static void
 complete(const struct tool *t, struct inquiry *i)
 {
@@ -281,8 +293,7 @@ complete(const struct tool *t, struct inquiry *i)
 
 	if (!query_has_content(i) && q->from == NULL && q->to == NULL)
 		i->message = "-";
-	if (i->message != NULL && strcmp(i->message, "-") == 0 &&
-	    isatty(STDIN_FILENO) == 1)
+	if (i->message != NULL && strcmp(i->message, "-") == 0 && !has_input())
 		tool_misused(t,
 		    "give --from, --to, --text or --file, or a message on "
 		    "standard input");
