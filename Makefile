@@ -8,6 +8,8 @@
 #   make check-tsan  the same under TSan
 #   make fuzz        TIME=60 seconds for each target of tests/fuzz (clang)
 #   make lint        clang-format, clang-tidy, cppcheck
+#   make reproduce-memory  how often memory errs: the published table, and a
+#                    corpus of real mail (npm fetches it)
 #   make bench       ratios against null filters and plain structures
 #   make deps        what building needs (apt as root; else says the line)
 #   make install     DESTDIR= PREFIX=
@@ -153,12 +155,16 @@ $(SEEDS): $(B)/tests/fuzz/t_%: $(B)/obj/tests/fuzz/fuzz_%.o \
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $^ $(CORELIBS)
 SCRIPTS  := $(wildcard tests/tools/t_*.sh tests/tree/t_*.sh tests/race/t_*.sh \
-	tests/demo/t_*.sh tests/rig/t_*.sh tests/model/t_*.sh)
+	tests/demo/t_*.sh tests/rig/t_*.sh tests/model/t_*.sh \
+	tests/corpus/t_*.sh)
 STORMS   := $(wildcard tests/storm/t_*.sh)
 
 REMEMBERED = $(B)/tests/load/remembered
 
-test-programs: all $(FEED) $(REMEMBERED) $(UNIT) $(RACE) $(LOADTESTS) $(SEEDS)
+CORPUS = $(B)/tests/corpus/memory
+
+test-programs: all $(FEED) $(REMEMBERED) $(UNIT) $(RACE) $(LOADTESTS) $(SEEDS) \
+	$(CORPUS)
 
 run: deps
 	@$(MAKE) -s all $(FEED)
@@ -184,11 +190,22 @@ test-all: deps-lint
 	@rm -f $(B)/results
 	@RESULTS=$(CURDIR)/$(B)/results tests/each \
 	    "$(MAKE) test" "$(MAKE) check-asan" "$(MAKE) check-tsan" \
-	    "$(MAKE) storm" "$(MAKE) check-clang" "$(MAKE) lint"
+	    "$(MAKE) storm" "$(MAKE) check-memory" "$(MAKE) check-clang" \
+	    "$(MAKE) lint"
 
 storm: deps-test
 	@$(MAKE) -s test-programs
 	@B=$(B) FEED=$(FEED) STORM=1 tests/run $(STORMS) tests/race/t_*.sh
+
+# The figures of memory: the published table in full, and a corpus of real mail.
+check-memory: deps-test
+	@$(MAKE) -s $(B)/tests/core/t_hbf $(CORPUS)
+	@B=$(B) REPRODUCE=1 tests/run $(B)/tests/core/t_hbf \
+	    tests/corpus/t_memory.sh
+reproduce-memory: deps-test
+	@$(MAKE) -s $(B)/tests/core/t_hbf $(CORPUS)
+	@REPRODUCE=1 $(B)/tests/core/t_hbf
+	@B=$(B) REPRODUCE=1 sh tests/corpus/t_memory.sh
 
 check-clang: deps-lint
 	@$(MAKE) -s CC=clang B=$(B)/clang test-programs
@@ -276,8 +293,8 @@ clean:
 	rm -rf $(B) run
 
 .PHONY: all deps deps-test deps-lint run test test-all test-programs \
-	check-san check-asan check-tsan check-clang storm fuzz fuzz-programs \
-	lint man install \
+	check-san check-asan check-tsan check-clang check-memory storm fuzz \
+	fuzz-programs reproduce-memory lint man install \
 	bench clean
 .SECONDARY:
 .DELETE_ON_ERROR:

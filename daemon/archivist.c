@@ -72,6 +72,10 @@ publish_summary(struct archivist *a)
 	atomic_store(&control->archive_windows, sum.windows);
 	atomic_store(&control->archive_bytes, sum.bytes);
 	atomic_store(&control->archive_from_ms, sum.from_ms);
+	atomic_store(&control->archive_until_ms, sum.until_ms);
+	atomic_store(&control->archive_wire, sum.wire);
+	atomic_store(&control->archive_text, sum.text);
+	atomic_store(&control->archive_kept, sum.kept);
 }
 
 /* PROTOCOL lapses, the consumer: C1 to C3 of map.h. */

@@ -41,8 +41,10 @@ open_archive(struct collector *c, struct tide_err *err)
 {
 	if (tide_archive_verify(c->config.state_dir, err) < 0)
 		return -1;
-	return tide_archive_open(&c->archive, c->config.state_dir,
-	    TIDE_ARCHIVE_OWN, c->config.archive_map, err);
+	if (tide_archive_open(&c->archive, c->config.state_dir,
+		TIDE_ARCHIVE_OWN, c->config.archive_map, err) < 0)
+		return -1;
+	return tide_archive_name_profiles(&c->archive, &c->config, err);
 }
 
 /* A new and empty map: what the last checkpoint knows goes to the archive. */

@@ -127,4 +127,7 @@ struct tide_line;
 void answer_request(
     struct collector *, int fd, const struct tide_line *, bool may_change);
 
+/* verbs_query.c: the connection of this thread is over. */
+void forget_question(void);
+
 #endif

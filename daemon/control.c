@@ -114,6 +114,7 @@ serve_client(void *arg)
 		if (rc < 0)
 			complain(client->fd, "that is no request");
 	}
+	forget_question();
 	free(in);
 	free(line);
 	(void)close(client->fd);

@@ -8,7 +8,6 @@
 #include "tidemark/clock.h"
 #include "tidemark/line.h"
 #include "tidemark/log.h"
-#include "tidemark/query.h"
 #include "verbs.h"
 
 void
@@ -47,74 +46,6 @@ do_ping(struct collector *c, int fd, const struct tide_line *line)
 	(void)c;
 	(void)line;
 	say_ok(fd);
-}
-
-static int
-send_hit(int fd, const struct tide_hit *h)
-{
-	struct tide_line_out out;
-
-	tide_line_start(&out, "hit");
-	tide_line_add_number(&out, "number", h->number);
-	tide_line_add_number(&out, "from_ms", h->from_ms);
-	tide_line_add_number(&out, "until_ms", h->until_ms);
-	tide_line_add_real(&out, "error", h->error);
-	tide_line_add_number(&out, "sealed", h->sealed);
-	return tide_line_send(&out, fd);
-}
-
-static int
-send_gap(int fd, const struct tide_gap *g)
-{
-	struct tide_line_out out;
-
-	tide_line_start(&out, "gap");
-	tide_line_add_number(&out, "from_ms", g->from_ms);
-	tide_line_add_number(&out, "until_ms", g->until_ms);
-	tide_line_add_number(&out, "kind", g->kind);
-	return tide_line_send(&out, fd);
-}
-
-static void
-send_answer(int fd, const struct tide_answer *a)
-{
-	struct tide_line_out out;
-	size_t i;
-	int rc;
-
-	tide_line_start(&out, "range");
-	tide_line_add_number(&out, "since_ms", a->since_ms);
-	tide_line_add_number(&out, "until_ms", a->until_ms);
-	tide_line_add_number(&out, "windows", a->windows);
-	tide_line_add_real(&out, "error", a->error);
-	rc = tide_line_send(&out, fd);
-	for (i = 0; rc == 0 && i < a->hits; i++)
-		rc = send_hit(fd, &a->hit[i]);
-	for (i = 0; rc == 0 && i < a->gaps; i++)
-		rc = send_gap(fd, &a->gap[i]);
-	if (rc == 0)
-		say_ok(fd);
-}
-
-static void
-do_query(struct collector *c, int fd, const struct tide_line *line)
-{
-	uint64_t now = tide_clock_wall_ms();
-	struct tide_question q = { .from = tide_line_get(line, "from"),
-		.to = tide_line_get(line, "to"),
-		.has_since = tide_line_get(line, "since_ms") != NULL,
-		.since_ms = tide_line_number(line, "since_ms", 0),
-		.until_ms = tide_line_number(line, "until_ms", now),
-		.now_ms = now };
-	struct tide_answer answer;
-	struct tide_err err;
-
-	if (tide_query(&c->archive, c->map, &q, &answer, &err) < 0) {
-		say_err(fd, err.text);
-		return;
-	}
-	send_answer(fd, &answer);
-	tide_answer_free(&answer);
 }
 
 /* ---- changing ---------------------------------------------------------- */
@@ -201,6 +132,8 @@ static const struct verb {
 	{ "bucket-reset", true, do_bucket_reset },
 	{ "report", true, do_report },
 	{ "audit", true, do_audit },
+	{ "content", false, do_content },
+	{ "stop", false, do_stop },
 };
 
 void

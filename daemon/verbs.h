@@ -1,5 +1,5 @@
 /*
- * verbs - what verbs.c and verbs_flow.c share.
+ * verbs - what verbs.c, verbs_flow.c and verbs_query.c share.
  */
 #ifndef DAEMON_VERBS_H
 #define DAEMON_VERBS_H
@@ -16,5 +16,10 @@ void do_unban(struct collector *, int fd, const struct tide_line *);
 void do_bucket_reset(struct collector *, int fd, const struct tide_line *);
 void do_report(struct collector *, int fd, const struct tide_line *);
 void do_audit(struct collector *, int fd, const struct tide_line *);
+
+/* verbs_query.c */
+void do_query(struct collector *, int fd, const struct tide_line *);
+void do_content(struct collector *, int fd, const struct tide_line *);
+void do_stop(struct collector *, int fd, const struct tide_line *);
 
 #endif

@@ -8,7 +8,8 @@
 #include "tidemark/log.h"
 
 /* Everyone who reads; each is asked whether the profile has it. */
-static const struct content_reader *const readers[] = { &content_log };
+static const struct content_reader *const readers[] = { &content_log,
+	&content_memory };
 
 #define READERS (sizeof readers / sizeof *readers)
 #define SKIP_WORTH (4u << 20) /* bytes of body; see content.h */
@@ -149,6 +150,7 @@ content_begin(void)
 void
 content_header(const char *name, const char *value)
 {
+	session.message.wire += strlen(name) + strlen(value) + 4;
 	if (content.active)
 		tide_text_header(content.pipeline, name, value);
 }
@@ -156,6 +158,7 @@ content_header(const char *name, const char *value)
 void
 content_body(const void *bytes, size_t length)
 {
+	session.message.wire += length;
 	if (content.active)
 		tide_text_body(content.pipeline, bytes, length);
 }

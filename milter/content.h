@@ -28,6 +28,7 @@ struct content_reader {
 };
 
 extern const struct content_reader content_log; /* content_log.c */
+extern const struct content_reader content_memory;
 
 /* Does any profile read bodies?  Asked when the connection is negotiated. */
 bool content_wanted(void);

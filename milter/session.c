@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "content.h"
+#include "content_memory.h"
 #include "explain.h"
 #include "headers.h"
 #include "session.h"
@@ -347,15 +348,26 @@ session_abort(void)
 
 /* ---- the end of the message -------------------------------------------- */
 
-/* True if every trace of the message is in the map. */
+/*
+ * True if every trace of the message is in the map.  What we refuse leaves
+ * none, unless the profile wants it.
+ */
 static bool
-remember(const struct message *m)
+remember(const struct message *m, const struct tide_harvest *text,
+    unsigned profile, const struct verdict *v)
 {
+	const struct tide_profile *p = &session.config.profile[session.profile];
 	const struct tide_traces traces = { .sender = m->from,
 		.senders = m->froms,
 		.recipient = m->to,
-		.recipients = m->tos };
+		.recipients = m->tos,
+		.text = text,
+		.profile = profile,
+		.cut = m->cut != 0,
+		.wire = m->wire };
 
+	if (v->answer != ANSWER_ACCEPT && p->remember_refused == 0)
+		return true;
 	return session.map != NULL && session.slot != NULL &&
 	    tide_window_remember(session.map, session.slot, &traces);
 }
@@ -422,27 +434,42 @@ charge_blocked(const struct charge *c)
 		      : NULL;
 }
 
+/* The end of the content: what was gathered of it, NULL if it is not read. */
+static const struct tide_harvest *
+end_content(struct message *m, struct tide_harvest *h, unsigned *profile)
+{
+	m->cut = content_end();
+	if (!content_memory_harvest(h, profile))
+		return NULL;
+	if (h->cut)
+		m->cut |= TIDE_CUT_TOTAL;
+	return h;
+}
+
 /*
- * In this order: charge, decide, remember.  What we refuse is not remembered;
- * what cannot be remembered is answered by on_error.
+ * In this order: charge, decide, remember.  What cannot be remembered is
+ * answered by on_error.
  */
 struct verdict
 session_decide(void)
 {
 	struct message *m = &session.message;
 	struct facts f = facts_now();
+	struct tide_harvest harvest;
+	unsigned profile = 0;
+	const struct tide_harvest *text = end_content(m, &harvest, &profile);
 	struct verdict v;
 
-	m->cut = content_end();
 	/* a ban may have come since RCPT, and the bucket been emptied for it */
 	if (m->accepted <= m->open || !note_ban(&f))
 		f.over = m->blocked ? charge_blocked(&session.charge)
 				    : charge_accepted(&session.charge);
 	f.map_usable = session.map != NULL && session.slot != NULL;
 	v = verdict_message(&f);
-	if (v.answer == ANSWER_ACCEPT && f.map_usable && !remember(m)) {
+	if (f.map_usable && !remember(m, text, profile, &v)) {
 		f.map_usable = false;
-		v = verdict_message(&f);
+		if (v.answer == ANSWER_ACCEPT)
+			v = verdict_message(&f);
 	}
 	if (!f.map_usable || m->forgotten > 0)
 		note_lapse();

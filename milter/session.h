@@ -32,6 +32,7 @@ struct message {
 	uint32_t held_off;  /* recipients we refused ourselves */
 	uint32_t forgotten; /* past RECIPIENTS_MOST */
 	bool blocked;	    /* for its content, by a filter before us */
+	uint64_t wire;	    /* bytes of it that we were sent */
 	unsigned cut;	    /* of its content: enum tide_text_cut */
 	uint64_t began_ns;  /* monotonic */
 };

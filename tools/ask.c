@@ -12,8 +12,7 @@
 #define ANSWER_TIMEOUT_S 60
 
 enum answer
-ask_send(struct ask *a, const struct tide_config *config,
-    struct tide_line_out *request)
+ask_open(struct ask *a, const struct tide_config *config)
 {
 	const struct timeval t = { .tv_sec = ANSWER_TIMEOUT_S };
 	struct tide_err err;
@@ -26,11 +25,26 @@ ask_send(struct ask *a, const struct tide_config *config,
 	}
 	(void)setsockopt(a->in.fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
 	(void)setsockopt(a->in.fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof t);
+	return ANSWER_LINE;
+}
+
+enum answer
+ask_say(struct ask *a, struct tide_line_out *request)
+{
 	if (tide_line_send(request, a->in.fd) == 0)
 		return ANSWER_LINE;
 	complain("the daemon does not take the question");
 	ask_close(a);
 	return ANSWER_BROKEN;
+}
+
+enum answer
+ask_send(struct ask *a, const struct tide_config *config,
+    struct tide_line_out *request)
+{
+	enum answer rc = ask_open(a, config);
+
+	return rc == ANSWER_LINE ? ask_say(a, request) : rc;
 }
 
 /* What the daemon said may be many lines: all complaints at once. */

@@ -22,6 +22,9 @@ enum answer {
 /* Connect and send; ANSWER_LINE, or ANSWER_BROKEN. */
 enum answer
 ask_send(struct ask *, const struct tide_config *, struct tide_line_out *);
+/* The same in two steps, for a request of many lines. */
+enum answer ask_open(struct ask *, const struct tide_config *);
+enum answer ask_say(struct ask *, struct tide_line_out *);
 enum answer ask_next(struct ask *);
 void ask_close(struct ask *);
 

@@ -62,7 +62,7 @@ put_meta(void *arg, struct tide_bytes key, struct tide_bytes value,
 {
 	struct dump *d = arg;
 	struct head_start head;
-	char name[16] = "";
+	char name[16] = "", profile[TIDE_NAME_MAX] = "";
 
 	(void)err;
 	if (key_is(key, "head") && value.size >= sizeof head) {
@@ -77,6 +77,14 @@ put_meta(void *arg, struct tide_bytes key, struct tide_bytes value,
 		fact_begin(d, "manifest");
 		fact_text(d, "key", name);
 		fact_number(d, "size", value.size);
+		fact_end(d);
+	} else if (key.size == 16 && memcmp(key.data, "profile ", 8) == 0 &&
+	    value.size == TIDE_NAME_MAX) {
+		fact_begin(d, "profile");
+		fact_number(
+		    d, "tag", big_endian((const uint8_t *)key.data + 8));
+		memcpy(profile, value.data, sizeof profile - 1);
+		fact_text(d, "name", profile);
 		fact_end(d);
 	} else {
 		put_unknown(d, "meta", key, value);
@@ -103,12 +111,31 @@ put_shape(struct dump *d, const struct tide_window_record *r, unsigned k)
 	fact_real(d, key, tide_bloom_error(&r->shape[k], r->ones[k]));
 }
 
+static void
+put_content(struct dump *d, const struct tide_window_record *r)
+{
+	static const char *const forms[] = { "off", "default", "classic" };
+	unsigned i, profiles = 0;
+
+	for (i = 0; i < TIDE_PROFILES_MAX; i++)
+		profiles += r->profile[i] != 0;
+	fact_text(d, "memory",
+	    r->memory < sizeof forms / sizeof *forms ? forms[r->memory] : "?");
+	fact_number(d, "profiles", profiles);
+	fact_number(d, "longest", r->longest);
+	fact_number(d, "cut", r->cut);
+	fact_number(d, "unread", r->unread);
+	fact_number(d, "wire", r->wire);
+	fact_number(d, "text", r->text);
+}
+
 static int
 put_window(void *arg, struct tide_bytes key, struct tide_bytes value,
     struct tide_err *err)
 {
 	struct tide_window_record r;
 	struct dump *d = arg;
+	unsigned k;
 
 	(void)err;
 	if (tide_window_record_read(value, &r) == NULL) {
@@ -120,8 +147,9 @@ put_window(void *arg, struct tide_bytes key, struct tide_bytes value,
 	fact_time(d, "from", r.from_ms);
 	fact_time(d, "until", r.until_ms);
 	fact_number(d, "messages", r.messages);
-	put_shape(d, &r, TIDE_FILTER_SENDERS);
-	put_shape(d, &r, TIDE_FILTER_RECIPIENTS);
+	for (k = 0; k < TIDE_FILTERS; k++)
+		put_shape(d, &r, k);
+	put_content(d, &r);
 	fact_number(d, "bytes", tide_window_record_bytes(&r));
 	fact_bool(d, "overfilled", r.flags & TIDE_WINDOW_WAS_OVERFILLED);
 	fact_bool(d, "restored", r.flags & TIDE_WINDOW_WAS_RESTORED);

@@ -174,6 +174,10 @@ put_window(struct dump *d, const struct view *v, unsigned i)
 	fact_time(d, "closed", w.closed_ms);
 	fact_number(d, "messages", w.messages);
 	fact_bool(d, "overfilled", w.overfilled);
+	fact_number(d, "cut", w.cut);
+	fact_number(d, "unread", w.unread);
+	fact_number(d, "wire", w.wire);
+	fact_number(d, "text", w.text);
 	for (k = 0; k < TIDE_FILTERS; k++) {
 		fact_number(d, view_filter_name[k], w.filter[k].elements);
 		(void)snprintf(key, sizeof key, "%s_ones", view_filter_name[k]);

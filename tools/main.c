@@ -23,11 +23,23 @@ static const struct command commands[] = {
 	    "is not, 2 on an error.\n",
 	    run_status },
 	{ "query",
-	    "--from ADDR | --to ADDR [--since T] [--until T] [--json]\n"
+	    "[--text TEXT | --file F | --message F] [--from ADDR]\n"
+	    "                [--to ADDR] [--since T] [--until T] "
+	    "[--guess F] [--json]\n"
 	    "                [--offline DIR]",
-	    "did mail from or to an address pass here, and when",
+	    "did mail from, to or with this pass here, and when",
+	    "      --text TEXT    an excerpt, as somebody copied it; a single "
+	    "* in it\n"
+	    "                     stands for what is not known\n"
+	    "      --guess F      for that one *, try each line of F\n"
+	    "      --file F       a file that may have been attached\n"
+	    "      --message F    a message: how much of it was seen? - or "
+	    "nothing\n"
+	    "                     else asked is standard input\n"
 	    "      --from ADDR    the sender: an address, @domain, or <>\n"
-	    "      --to ADDR      a recipient; with --from, both in one window\n"
+	    "      --to ADDR      a recipient; all that is asked for has to "
+	    "be in\n"
+	    "                     one window\n"
 	    "      --since T      not before: 2026-11-16, 2026-11-16T12:37,\n"
 	    "                     3h (ago), @SECONDS; local time, or UTC with Z\n"
 	    "      --until T      not after\n"
@@ -35,7 +47,8 @@ static const struct command commands[] = {
 	    "\n"
 	    "Exits 0 if it was found (probably), 1 if it certainly did not\n"
 	    "pass, 2 on an error, 3 if it was not found but there are times of\n"
-	    "which nothing is known.\n",
+	    "which nothing is known.  Ctrl-C ends a long question with what "
+	    "was\nfound.\n",
 	    run_query },
 	{ "why", "KEY | QUEUE-ID | SESSION-ID [--json]",
 	    "how full the buckets of a sender or client are, and why it was "

@@ -2,6 +2,7 @@
  * query_print - the answer for people, and for programs.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "json.h"
 #include "output.h"
@@ -18,32 +19,101 @@ put_span(uint64_t from_ms, uint64_t until_ms)
 	    show_moment(until_ms, until, sizeof until));
 }
 
-static void
-put_subject(const struct tide_question *q)
+static const char *
+content_name(const struct inquiry *i)
 {
-	if (q->from != NULL && q->to != NULL)
-		printf("mail from %s and mail to %s", q->from, q->to);
-	else
-		printf("mail %s %s", q->from != NULL ? "from" : "to",
-		    q->from != NULL ? q->from : q->to);
+	return i->text != NULL	   ? "text"
+	    : i->file != NULL	   ? "file"
+	    : query_has_content(i) ? "message"
+				   : NULL;
 }
 
 static void
-put_found(const struct tide_question *q, const struct tide_answer *a)
+put_subject(const struct inquiry *i)
+{
+	const struct tide_question *q = &i->q;
+	const char *content = content_name(i);
+
+	printf("mail");
+	if (q->from != NULL)
+		printf(" from %s", q->from);
+	if (q->to != NULL)
+		printf("%s to %s", q->from != NULL ? " and mail" : "", q->to);
+	if (content != NULL)
+		printf(" %s this %s",
+		    strcmp(content, "message") == 0 ? "like" : "with", content);
+}
+
+static void
+put_distance(const struct tide_hit *h)
+{
+	if (h->content.distance >= 0)
+		printf(", the first gap is %lld long%s",
+		    (long long)h->content.distance,
+		    h->certain ? " (or 256 more, or 512 ...)" : "");
+}
+
+static void
+put_content(const struct inquiry *i, const struct tide_hit *h)
+{
+	const struct tide_recollection *c = &h->content;
+
+	if (h->profiles[0] != '\0')
+		printf(
+		    ", %s %s", h->certain ? "profile" : "one of", h->profiles);
+	if (i->message != NULL)
+		printf(", %.0f%% of the text", c->share * 100);
+	if (i->message != NULL && c->files_asked > 0)
+		printf(", %u of %u file%s", c->files, c->files_asked,
+		    plural(c->files_asked));
+	if (c->whole)
+		printf(", as a whole");
+	if (i->text != NULL && c->levels > 0)
+		printf(", %u block%s, %u level%s agree%s", c->blocks,
+		    plural(c->blocks), c->levels, plural(c->levels),
+		    c->levels == 1 ? "s" : "");
+	put_distance(h);
+}
+
+static void
+put_fits(const struct inquiry *i, const struct tide_answer *a)
 {
 	char chance[SHOW_MAX];
-	size_t i;
+	size_t k;
+
+	for (k = 0; k < a->fits; k++)
+		if (a->fit[k].guess < i->guess_count)
+			printf("  «%s» fits into window %llu, %u level%s, "
+			       "chance of error %s\n",
+			    i->guess[a->fit[k].guess],
+			    (unsigned long long)a->fit[k].window,
+			    a->fit[k].levels, plural(a->fit[k].levels),
+			    show_chance(
+				a->fit[k].error, chance, sizeof chance));
+	if (i->guesses != NULL && a->fits == 0)
+		printf("  none of %zu candidate%s fits\n", i->guess_count,
+		    plural(i->guess_count));
+}
+
+static void
+put_found(const struct inquiry *i, const struct tide_answer *a)
+{
+	char chance[SHOW_MAX];
+	size_t k;
 
 	printf("%syes, probably%s: ", tone(TONE_STRONG), tone(TONE_PLAIN));
-	put_subject(q);
+	put_subject(i);
 	printf(" passed here\n");
-	for (i = 0; i < a->hits; i++) {
-		put_span(a->hit[i].from_ms, a->hit[i].until_ms);
-		printf("  window %llu%s, chance of error %s\n",
-		    (unsigned long long)a->hit[i].number,
-		    a->hit[i].sealed ? "" : " (not sealed yet)",
-		    show_chance(a->hit[i].error, chance, sizeof chance));
+	for (k = 0; k < a->hits; k++) {
+		put_span(a->hit[k].from_ms, a->hit[k].until_ms);
+		printf("  window %llu%s", (unsigned long long)a->hit[k].number,
+		    a->hit[k].sealed ? "" : " (not sealed yet)");
+		if (query_has_content(i))
+			put_content(i, &a->hit[k]);
+		printf(", chance of error %s\n",
+		    show_chance(a->hit[k].error, chance, sizeof chance));
 	}
+	put_fits(i, a);
 	printf("chance that a window says yes by mistake, over %llu window%s: "
 	       "%s\n",
 	    (unsigned long long)a->windows, plural(a->windows),
@@ -51,7 +121,7 @@ put_found(const struct tide_question *q, const struct tide_answer *a)
 }
 
 static void
-put_absent(const struct tide_question *q, const struct tide_answer *a)
+put_absent(const struct inquiry *i, const struct tide_answer *a)
 {
 	char since[SHOW_MAX], until[SHOW_MAX];
 
@@ -59,7 +129,7 @@ put_absent(const struct tide_question *q, const struct tide_answer *a)
 	    tone(TONE_PLAIN), show_moment(a->since_ms, since, sizeof since),
 	    show_moment(a->until_ms, until, sizeof until));
 	printf("  ");
-	put_subject(q);
+	put_subject(i);
 	printf(", %llu window%s\n", (unsigned long long)a->windows,
 	    plural(a->windows));
 }
@@ -76,16 +146,16 @@ put_gaps(const struct tide_answer *a)
 }
 
 void
-query_text(const struct tide_question *q, const struct tide_answer *a)
+query_text(const struct inquiry *i, const struct tide_answer *a)
 {
 	switch (tide_answer_verdict(a)) {
 	case TIDE_FOUND:
-		put_found(q, a);
+		put_found(i, a);
 		if (a->gaps > 0)
 			printf("the range is not wholly covered:\n");
 		break;
 	case TIDE_ABSENT:
-		put_absent(q, a);
+		put_absent(i, a);
 		break;
 	default:
 		printf("%snot found%s, but the range is not wholly covered:\n",
@@ -117,13 +187,52 @@ lapse_name(uint32_t kind)
 		[TIDE_LAPSE_CRASH] = "crash",
 		[TIDE_LAPSE_ERROR] = "error",
 		[TIDE_LAPSE_FULL] = "full",
-		[TIDE_LAPSE_DAMAGE] = "damage" };
+		[TIDE_LAPSE_DAMAGE] = "damage",
+		[TIDE_LAPSE_CUT] = "cut",
+		[TIDE_LAPSE_UNREAD] = "unread",
+		[TIDE_LAPSE_STOPPED] = "stopped" };
 
 	return kind < sizeof names / sizeof *names ? names[kind] : "unknown";
 }
 
 static void
-put_hit(const struct tide_hit *h)
+put_content_json(
+    struct json *j, const struct inquiry *i, const struct tide_hit *h)
+{
+	const struct tide_recollection *c = &h->content;
+
+	json_text(j, "profiles", h->profiles);
+	json_bool(j, "profile_certain", h->certain);
+	if (i->text != NULL) {
+		json_number(j, "levels", c->levels);
+		json_number(j, "blocks", c->blocks);
+		json_bool(j, "whole", c->whole);
+	}
+	if (c->distance >= 0)
+		json_number(j, "distance", (uint64_t)c->distance);
+	if (i->message != NULL)
+		json_real(j, "share", c->share);
+	if (i->text == NULL) {
+		json_number(j, "files", c->files);
+		json_number(j, "files_asked", c->files_asked);
+	}
+}
+
+static void
+put_fit_json(const struct inquiry *i, const struct tide_fit *f)
+{
+	struct json j = json_record(stdout, "fit");
+
+	json_text(&j, "candidate",
+	    f->guess < i->guess_count ? i->guess[f->guess] : "");
+	json_number(&j, "window", f->window);
+	json_number(&j, "levels", f->levels);
+	json_real(&j, "chance", f->error);
+	json_record_end(&j);
+}
+
+static void
+put_hit(const struct inquiry *i, const struct tide_hit *h)
 {
 	struct json j = json_record(stdout, "window");
 
@@ -132,6 +241,8 @@ put_hit(const struct tide_hit *h)
 	json_time(&j, "until", h->until_ms);
 	json_real(&j, "chance", h->error);
 	json_bool(&j, "sealed", h->sealed);
+	if (query_has_content(i))
+		put_content_json(&j, i, h);
 	json_record_end(&j);
 }
 
@@ -148,23 +259,30 @@ put_gap(const struct tide_gap *g)
 }
 
 void
-query_json(const struct tide_question *q, const struct tide_answer *a)
+query_json(const struct inquiry *i, const struct tide_answer *a)
 {
 	struct json j = json_record(stdout, "answer");
-	size_t i;
+	size_t k;
 
 	json_text(&j, "verdict", verdict_name(tide_answer_verdict(a)));
-	if (q->from != NULL)
-		json_text(&j, "sender", q->from);
-	if (q->to != NULL)
-		json_text(&j, "recipient", q->to);
+	if (i->q.from != NULL)
+		json_text(&j, "sender", i->q.from);
+	if (i->q.to != NULL)
+		json_text(&j, "recipient", i->q.to);
+	if (query_has_content(i)) {
+		json_text(&j, "content", content_name(i));
+		json_number(&j, "lookups", a->lookups);
+		json_bool(&j, "stopped", a->stopped);
+	}
 	json_time(&j, "since", a->since_ms);
 	json_time(&j, "until", a->until_ms);
 	json_number(&j, "windows", a->windows);
 	json_real(&j, "chance", a->error);
 	json_record_end(&j);
-	for (i = 0; i < a->hits; i++)
-		put_hit(&a->hit[i]);
-	for (i = 0; i < a->gaps; i++)
-		put_gap(&a->gap[i]);
+	for (k = 0; k < a->hits; k++)
+		put_hit(i, &a->hit[k]);
+	for (k = 0; k < a->fits; k++)
+		put_fit_json(i, &a->fit[k]);
+	for (k = 0; k < a->gaps; k++)
+		put_gap(&a->gap[k]);
 }

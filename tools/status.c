@@ -27,6 +27,10 @@ gather(struct status *s, const struct tide_config *config, struct tide_err *err)
 	s->archive_bytes = atomic_load(&c->archive_bytes);
 	s->archive_from_ms = atomic_load(&c->archive_from_ms);
 	s->archive_failing = atomic_load(&c->archive_failing);
+	s->archive_until_ms = atomic_load(&c->archive_until_ms);
+	s->archive_wire = atomic_load(&c->archive_wire);
+	s->archive_text = atomic_load(&c->archive_text);
+	s->archive_kept = atomic_load(&c->archive_kept);
 	s->checkpoint_ms = atomic_load(&c->checkpoint_ms);
 	s->bypass_until_ms = atomic_load(&c->bypass_until_ms);
 	s->generation = atomic_load(&c->generation);
@@ -152,7 +156,32 @@ put_window(const struct status *s)
 	    (unsigned long long)w->messages, plural(w->messages),
 	    w->overfilled ? ", overfilled" : "");
 	for (k = 0; k < TIDE_FILTERS; k++)
-		put_filter(s, k);
+		if (k != TIDE_FILTER_CONTENT ||
+		    s->view.memory != TIDE_MEMORY_OFF)
+			put_filter(s, k);
+	if (w->cut > 0)
+		printf("%12sthe text of %llu message%s was cut short\n", "",
+		    (unsigned long long)w->cut, plural(w->cut));
+	if (w->unread > 0)
+		printf("%12sthe text of %llu message%s was not read\n", "",
+		    (unsigned long long)w->unread, plural(w->unread));
+}
+
+/* What the memory of content costs. */
+static void
+put_content(const struct status *s)
+{
+	char wire[SHOW_MAX], text[SHOW_MAX], kept[SHOW_MAX];
+
+	if (s->archive_text == 0 || s->archive_kept == 0)
+		return;
+	printf("%12s%s of mail, %s of text in it, kept in %s: %.1f and %.1f "
+	       "bytes a byte\n",
+	    "", show_bytes(s->archive_wire, wire, sizeof wire),
+	    show_bytes(s->archive_text, text, sizeof text),
+	    show_bytes(s->archive_kept, kept, sizeof kept),
+	    (double)s->archive_wire / (double)s->archive_kept,
+	    (double)s->archive_text / (double)s->archive_kept);
 }
 
 static void
@@ -165,13 +194,16 @@ put_archive(const struct status *s)
 	    plural(s->archive_windows),
 	    show_bytes(s->archive_bytes, bytes, sizeof bytes));
 	if (s->archive_windows > 0)
-		printf(", since %s",
-		    show_moment(s->archive_from_ms, when, sizeof when));
+		printf(", since %s (%s)",
+		    show_moment(s->archive_from_ms, when, sizeof when),
+		    show_span(s->archive_until_ms - s->archive_from_ms, age,
+			sizeof age));
 	if (s->archive_failing > 0)
 		printf("; %sfailed %llu time%s in a row%s", tone(TONE_BAD),
 		    (unsigned long long)s->archive_failing,
 		    plural(s->archive_failing), tone(TONE_PLAIN));
 	printf("\n");
+	put_content(s);
 	label("checkpoint");
 	if (s->checkpoint_ms == 0 || s->checkpoint_ms > s->now_ms)
 		printf("%s\n", show_moment(s->checkpoint_ms, when, SHOW_MAX));

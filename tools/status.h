@@ -14,7 +14,8 @@ struct status {
 	bool has_window;
 	struct view_window window;
 	uint64_t archive_windows, archive_bytes, archive_from_ms;
-	uint64_t archive_failing;
+	uint64_t archive_failing, archive_until_ms;
+	uint64_t archive_wire, archive_text, archive_kept;
 	struct view_flow flow;
 	uint64_t checkpoint_ms, bypass_until_ms, generation;
 };

@@ -53,6 +53,10 @@ put_window(struct json *j, const struct status *s)
 	json_time(j, "opened", w->opened_ms);
 	json_number(j, "messages", w->messages);
 	json_bool(j, "overfilled", w->overfilled);
+	json_number(j, "cut", w->cut);
+	json_number(j, "unread", w->unread);
+	json_number(j, "wire_bytes", w->wire);
+	json_number(j, "text_bytes", w->text);
 	for (k = 0; k < TIDE_FILTERS; k++) {
 		json_object(j, view_filter_name[k]);
 		json_number(j, "elements", w->filter[k].elements);
@@ -74,7 +78,11 @@ put_archive(struct json *j, const struct status *s)
 	json_number(j, "windows", s->archive_windows);
 	json_number(j, "bytes", s->archive_bytes);
 	json_time(j, "from", s->archive_from_ms);
+	json_time(j, "until", s->archive_until_ms);
 	json_number(j, "failing", s->archive_failing);
+	json_number(j, "wire_bytes", s->archive_wire);
+	json_number(j, "text_bytes", s->archive_text);
+	json_number(j, "content_bytes", s->archive_kept);
 	json_object_end(j);
 	json_time(j, "checkpoint", s->checkpoint_ms);
 }

@@ -13,7 +13,8 @@
 
 #define ACCEPTOR_STALE_MS 5000u
 
-const char *const view_filter_name[TIDE_FILTERS] = { "senders", "recipients" };
+const char *const view_filter_name[TIDE_FILTERS] = { "senders", "recipients",
+	"content" };
 
 /* ---- attaching --------------------------------------------------------- */
 
@@ -28,6 +29,8 @@ take_geometry(struct view *v, struct tide_err *err)
 	v->flow = head.flow;
 	v->shape[TIDE_FILTER_SENDERS] = head.senders;
 	v->shape[TIDE_FILTER_RECIPIENTS] = head.recipients;
+	v->shape[TIDE_FILTER_CONTENT] = head.content;
+	v->memory = head.memory;
 	for (i = 0; i < TIDE_FILTERS; i++)
 		if (!tide_bloom_sane(&v->shape[i]))
 			return tide_err_set(err,
@@ -221,8 +224,6 @@ view_window(const struct view *v, unsigned i, struct view_window *out)
 		"clearing" };
 	const struct tide_window *w = v->map->window[i];
 	uint32_t state = atomic_load(&w->state);
-	const uint64_t elements[TIDE_FILTERS] = { atomic_load(&w->senders),
-		atomic_load(&w->recipients) };
 	unsigned k;
 
 	*out = (struct view_window){
@@ -232,12 +233,17 @@ view_window(const struct view *v, unsigned i, struct view_window *out)
 		.number = atomic_load(&w->number),
 		.opened_ms = atomic_load(&w->opened_ms),
 		.closed_ms = atomic_load(&w->closed_ms),
-		.messages = atomic_load(&w->messages)
+		.messages = atomic_load(&w->messages),
+		.cut = atomic_load(&w->cut),
+		.unread = atomic_load(&w->unread),
+		.wire = atomic_load(&w->wire),
+		.text = atomic_load(&w->text)
 	};
 	for (k = 0; k < TIDE_FILTERS; k++) {
 		out->filter[k].ones =
 		    count_ones(&v->shape[k], tide_window_words(v->map, w, k));
-		look_at_filter(&out->filter[k], &v->shape[k], elements[k]);
+		look_at_filter(
+		    &out->filter[k], &v->shape[k], tide_window_elements(w, k));
 	}
 }
 

@@ -20,6 +20,7 @@ struct view {
 	uint32_t bans; /* entries */
 	struct tide_flow_shape flow;
 	struct tide_bloom_shape shape[TIDE_FILTERS];
+	uint32_t memory; /* enum tide_memory */
 };
 
 int view_open(struct view *, const struct tide_config *, struct tide_err *);
@@ -63,6 +64,7 @@ struct view_window {
 	const char *state;
 	bool open, overfilled;
 	uint64_t number, opened_ms, closed_ms, messages;
+	uint64_t cut, unread, wire, text;
 	struct view_filter filter[TIDE_FILTERS];
 };
 

@@ -71,6 +71,9 @@ sum_window(void *arg, struct tide_bytes key, struct tide_bytes value,
 		sum->until_ms = r.until_ms;
 	sum->windows++;
 	sum->messages += r.messages;
+	sum->wire += r.wire;
+	sum->text += r.text;
+	sum->kept += tide_bloom_bytes(&r.shape[TIDE_FILTER_CONTENT]);
 	sum->bytes += tide_window_record_bytes(&r);
 	return 0;
 }

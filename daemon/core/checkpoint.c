@@ -22,6 +22,7 @@ struct manifest {
 	uint64_t sequence;
 	uint64_t taken_ms;
 	uint64_t bypass_until_ms;
+	struct tide_control_head head; /* the map's; its key left out */
 	struct tide_bloom_shape shape[TIDE_FILTERS];
 	uint64_t length[PARTS];
 	uint64_t digest[PARTS]; /* of the chunks' checks, in order */
@@ -238,6 +239,7 @@ plan(struct tide_archive *a, const struct tide_map *map, uint64_t now_ms,
 {
 	struct tide_txn *txn = tide_txn_begin(a->store, false, err);
 	struct manifest last;
+	unsigned i;
 	int side;
 
 	if (txn == NULL)
@@ -252,8 +254,10 @@ plan(struct tide_archive *a, const struct tide_map *map, uint64_t now_ms,
 	m->taken_ms = now_ms;
 	m->bypass_until_ms = atomic_load_explicit(
 	    &map->control->bypass_until_ms, memory_order_relaxed);
-	m->shape[0] = map->control->head.senders;
-	m->shape[1] = map->control->head.recipients;
+	m->head = map->control->head;
+	memset(&m->head.key, 0, sizeof m->head.key);
+	for (i = 0; i < TIDE_FILTERS; i++)
+		m->shape[i] = *tide_window_shape(map, i);
 	return put_manifest(a, m, false, err);
 }
 
@@ -334,11 +338,8 @@ describe(struct tide_window_record *r, const struct tide_window *w,
 	r->until_ms = closed != 0 ? closed : m->taken_ms;
 	if (r->until_ms < r->from_ms)
 		r->until_ms = r->from_ms;
-	r->messages = atomic_load(&w->messages);
-	r->elements[0] = atomic_load(&w->senders);
-	r->elements[1] = atomic_load(&w->recipients);
-	r->shape[0] = m->shape[0];
-	r->shape[1] = m->shape[1];
+	tide_window_describe(r, w, &m->head);
+	memcpy(r->shape, m->shape, sizeof r->shape);
 }
 
 static size_t
@@ -357,19 +358,22 @@ copy_words(const char *from, size_t size)
 	return words;
 }
 
-/* Both filters; they belong to the checkpoint from then on. */
+/* All filters; they belong to the checkpoint from then on. */
 static int
 take_words(struct tide_checkpoint *c, const char *bytes,
     const struct manifest *m, struct tide_err *err)
 {
-	size_t second = TIDE_PAGE + whole_pages(tide_bloom_bytes(&m->shape[0]));
 	uint64_t **words = c->words[c->windows];
+	size_t at = TIDE_PAGE, size;
+	unsigned i;
 
-	words[0] =
-	    copy_words(bytes + TIDE_PAGE, tide_bloom_bytes(&m->shape[0]));
-	words[1] = copy_words(bytes + second, tide_bloom_bytes(&m->shape[1]));
-	if (words[0] == NULL || words[1] == NULL)
-		return tide_err_errno(err, "loading a checkpoint");
+	for (i = 0; i < TIDE_FILTERS; i++) {
+		size = tide_bloom_bytes(&m->shape[i]);
+		words[i] = copy_words(bytes + at, size);
+		if (words[i] == NULL)
+			return tide_err_errno(err, "loading a checkpoint");
+		at += whole_pages(size);
+	}
 	return 0;
 }
 

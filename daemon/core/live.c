@@ -61,6 +61,17 @@ plan_flow(const struct tide_config *c)
 		.mailboxes = c->max_workers };
 }
 
+static void
+plan_content(struct tide_control_head *h, const struct tide_config *c)
+{
+	uint32_t i;
+
+	h->memory = c->memory;
+	h->content = tide_hbf_shape(c->memory, c->memory_size, c->memory_error);
+	for (i = 0; i < c->profiles && i < TIDE_PROFILES_MAX; i++)
+		h->profile[i] = tide_hbf_profile(c->profile[i].name);
+}
+
 static int
 plan_head(
     struct opening *o, const struct tide_hash_key *key, struct tide_err *err)
@@ -76,6 +87,7 @@ plan_head(
 	h->key = *key;
 	h->senders = tide_bloom_size(c->window_senders, c->window_error);
 	h->recipients = tide_bloom_size(c->window_recipients, c->window_error);
+	plan_content(h, c);
 	h->slots = c->max_workers;
 	h->bans = c->max_bans;
 	h->accounts = power_of_two(c->max_accounts);
@@ -311,6 +323,9 @@ judge_head(const struct opening *o, const struct tide_control_head *h,
 	if (memcmp(&h->senders, &want->senders, sizeof h->senders) != 0 ||
 	    memcmp(&h->recipients, &want->recipients, sizeof h->recipients) !=
 		0 ||
+	    memcmp(&h->content, &want->content, sizeof h->content) != 0 ||
+	    memcmp(h->profile, want->profile, sizeof h->profile) != 0 ||
+	    h->memory != want->memory ||
 	    memcmp(&h->flow, &want->flow, sizeof h->flow) != 0 ||
 	    h->bans != want->bans || h->accounts != want->accounts ||
 	    h->decisions != want->decisions || h->slots != want->slots) {

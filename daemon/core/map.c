@@ -73,7 +73,8 @@ tide_map_region_length(
 		return pages(tide_ring_size(head->decisions));
 	default:
 		return TIDE_PAGE + pages(tide_bloom_bytes(&head->senders)) +
-		    pages(tide_bloom_bytes(&head->recipients));
+		    pages(tide_bloom_bytes(&head->recipients)) +
+		    pages(tide_bloom_bytes(&head->content));
 	}
 }
 
@@ -89,6 +90,13 @@ tide_window_recipients(const struct tide_map *map, const struct tide_window *w)
 {
 	return (tide_bloom_word *)((char *)w + TIDE_PAGE +
 	    pages(tide_bloom_bytes(&map->control->head.senders)));
+}
+
+tide_bloom_word *
+tide_window_content(const struct tide_map *map, const struct tide_window *w)
+{
+	return (tide_bloom_word *)((char *)tide_window_recipients(map, w) +
+	    pages(tide_bloom_bytes(&map->control->head.recipients)));
 }
 
 bool

@@ -49,6 +49,7 @@ static const char *const modes[] = { "off", "dry-run", "enforce", NULL };
 static const char *const sender_keys[] = { "address+network", "address", NULL };
 static const char *const ban_answers[] = { "reject", "tempfail", NULL };
 static const char *const tokens_actions[] = { "reject", "delay", NULL };
+static const char *const memories[] = { "off", "default", "classic", NULL };
 static const char *const no_yes[] = { "no", "yes", NULL };
 static const char *const on_errors[] = { "accept", "tempfail", "reject", NULL };
 
@@ -164,6 +165,22 @@ const struct tide_param tide_params[] = {
 	  .fallback = "0.001", RANGE("0.000001", "0.1"),
 	  .help = "The share of wrong answers \"probably seen\" "
 		"that a full window gives." },
+	{ GLOBAL(memory), RESTART, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "default", .choices = memories,
+	  .help = "Whether the text of mail can be asked for later, and in "
+		"which form it is remembered: off; default, sized by "
+		"memory_size and memory_error; classic, in windows of 65536 "
+		"bits with 4369 blocks each, whatever the settings of size." },
+	{ GLOBAL(memory_size), RESTART, .kind = TIDE_PARAM_SIZE,
+	  .fallback = "1M", RANGE("4K", "1G"),
+	  .help = "What a window's filter of content takes in memory, twice. "
+		"It holds about eight times as much text; a window that is "
+		"full ends early, and one that is not takes less on disk." },
+	{ GLOBAL(memory_error), RESTART, .kind = TIDE_PARAM_SHARE,
+	  .fallback = "0.0005", RANGE("0.000001", "0.1"),
+	  .help = "The share of blocks of text that a full window takes for "
+		"seen by mistake. A question is made of several blocks, which "
+		"all have to agree." },
 	{ GLOBAL(retain_for), RELOAD, .kind = TIDE_PARAM_TIME,
 	  .fallback = "180d", RANGE("1s", "5200w"),
 	  .help = "Windows older than this are deleted." },
@@ -320,6 +337,15 @@ const struct tide_param tide_params[] = {
 	  .fallback = "no", .choices = no_yes,
 	  .help = "Log a line for each part of a message: its kind, type and "
 		"size, and how much text was found in it." },
+	{ PROFILE(remember_content), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "yes", .choices = no_yes,
+	  .help = "Whether the text of this profile's mail can be asked for "
+		"later (see memory)." },
+	{ PROFILE(remember_refused), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "no", .choices = no_yes,
+	  .help = "Whether mail that Tidemark itself refused at the end of "
+		"the message is remembered as well: its addresses and its "
+		"text." },
 };
 /* clang-format on */
 

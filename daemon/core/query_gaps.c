@@ -25,6 +25,12 @@ tide_gap_reason(uint32_t kind)
 		return "max_workers was reached and connections had to wait";
 	case TIDE_LAPSE_DAMAGE:
 		return "a stored record is damaged";
+	case TIDE_LAPSE_CUT:
+		return "not all of a message's text was remembered";
+	case TIDE_LAPSE_UNREAD:
+		return "mail passed whose text was not to be remembered";
+	case TIDE_LAPSE_STOPPED:
+		return "the question was stopped before it came to this";
 	default:
 		return "unknown";
 	}

@@ -1,6 +1,6 @@
 /*
- * query_priv - between query.c, which looks into windows, and query_gaps.c,
- * which knows what they leave uncovered.
+ * query_priv - between query.c, which takes the question, query_look.c, which
+ * looks into windows, and query_gaps.c, which knows what they leave uncovered.
  */
 #ifndef CORE_QUERY_PRIV_H
 #define CORE_QUERY_PRIV_H
@@ -19,6 +19,10 @@ struct asking {
 	struct span *span; /* what the windows cover */
 	size_t spans;
 	struct tide_txn *txn;
+	uint64_t *words; /* a sealed window's content */
+	size_t room;
+	uint64_t windows; /* in the archive */
+	uint64_t done;
 	bool no_memory;
 	bool damaged; /* a record behind this one's end is: */
 	uint64_t known_ms;
@@ -29,6 +33,13 @@ struct asking {
 /* One more element for a growing array; NULL (and a note) if there is no
  * room. */
 void *tide_asking_grow(struct asking *, void *array, size_t *n, size_t size);
+
+/* Look into the map's windows, a checkpoint's, one of the archive (a
+ * tide_visit). */
+void tide_asking_map(struct asking *, const struct tide_map *);
+void tide_asking_checkpoint(struct asking *, struct tide_archive *);
+int tide_asking_record(void *arg, struct tide_bytes key,
+    struct tide_bytes value, struct tide_err *);
 
 /* What a window covers; what nothing does. */
 void tide_asking_span(struct asking *, uint64_t from_ms, uint64_t until_ms);

@@ -126,10 +126,10 @@ archive_window(struct tide_sealer *s, const struct tide_window *w,
 {
 	struct tide_window_record r = { .number = number,
 		.from_ms = load(&w->opened_ms),
-		.until_ms = load(&w->closed_ms),
-		.messages = load(&w->messages),
-		.elements = { load(&w->senders), load(&w->recipients) } };
+		.until_ms = load(&w->closed_ms) };
 	unsigned i;
+
+	tide_window_describe(&r, w, &s->map->control->head);
 
 	if (atomic_load_explicit(&w->overfilled, memory_order_relaxed) != 0)
 		r.flags |= TIDE_WINDOW_WAS_OVERFILLED;
@@ -153,6 +153,18 @@ zero(tide_bloom_word *words, size_t n)
 }
 
 static void
+forget_counts(struct tide_window *w)
+{
+	_Atomic uint64_t *const counts[] = { &w->messages, &w->senders,
+		&w->recipients, &w->content, &w->cut, &w->unread, &w->wire,
+		&w->text, &w->longest, &w->profiles };
+	size_t i;
+
+	for (i = 0; i < sizeof counts / sizeof *counts; i++)
+		store(counts[i], 0);
+}
+
+static void
 clear(struct tide_sealer *s, struct tide_window *w)
 {
 	unsigned i;
@@ -161,9 +173,7 @@ clear(struct tide_sealer *s, struct tide_window *w)
 	for (i = 0; i < TIDE_FILTERS; i++)
 		zero(tide_window_words(s->map, w, i),
 		    tide_window_shape(s->map, i)->bits / 64);
-	store(&w->messages, 0);
-	store(&w->senders, 0);
-	store(&w->recipients, 0);
+	forget_counts(w);
 	atomic_store_explicit(&w->overfilled, 0, memory_order_relaxed);
 	set_state(w, TIDE_WINDOW_IDLE); /* S7 */
 }

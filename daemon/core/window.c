@@ -12,15 +12,37 @@ tide_window_shape(const struct tide_map *map, enum tide_filter which)
 {
 	const struct tide_control_head *h = &map->control->head;
 
-	return which == TIDE_FILTER_SENDERS ? &h->senders : &h->recipients;
+	switch (which) {
+	case TIDE_FILTER_SENDERS:
+		return &h->senders;
+	case TIDE_FILTER_RECIPIENTS:
+		return &h->recipients;
+	default:
+		return &h->content;
+	}
 }
 
 tide_bloom_word *
 tide_window_words(const struct tide_map *map, const struct tide_window *w,
     enum tide_filter which)
 {
-	return which == TIDE_FILTER_SENDERS ? tide_window_senders(map, w)
-					    : tide_window_recipients(map, w);
+	switch (which) {
+	case TIDE_FILTER_SENDERS:
+		return tide_window_senders(map, w);
+	case TIDE_FILTER_RECIPIENTS:
+		return tide_window_recipients(map, w);
+	default:
+		return tide_window_content(map, w);
+	}
+}
+
+uint64_t
+tide_window_elements(const struct tide_window *w, enum tide_filter which)
+{
+	const _Atomic uint64_t *const counts[TIDE_FILTERS] = { &w->senders,
+		&w->recipients, &w->content };
+
+	return atomic_load_explicit(counts[which], memory_order_relaxed);
 }
 
 static uint64_t
@@ -45,6 +67,43 @@ add(_Atomic uint64_t *to, uint64_t n)
 }
 
 static void
+raise(_Atomic uint64_t *to, uint64_t n)
+{
+	uint64_t old = atomic_load_explicit(to, memory_order_relaxed);
+
+	while (old < n &&
+	    !atomic_compare_exchange_weak_explicit(
+		to, &old, n, memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+/*
+ * What a question needs to know of the window goes in before the bits: a
+ * profile or a length that is not noted is not tried.
+ */
+static void
+add_content(
+    struct tide_map *map, struct tide_window *w, const struct tide_traces *t)
+{
+	uint64_t fresh;
+
+	add(&w->wire, t->wire);
+	if (t->text == NULL || map->control->head.memory == TIDE_MEMORY_OFF) {
+		add(&w->unread, 1);
+		return;
+	}
+	atomic_fetch_or_explicit(&w->profiles,
+	    1ull << t->profile % TIDE_PROFILES_MAX, memory_order_relaxed);
+	raise(&w->longest, t->text->longest);
+	fresh = add_all(
+	    map, w, TIDE_FILTER_CONTENT, t->text->element, t->text->elements);
+	add(&w->content, fresh);
+	add(&w->text, t->text->text);
+	add(&w->cut, t->cut || t->text->cut);
+	tide_count(map->counters, TIDE_COUNT_SAMPLES_NEW, fresh);
+}
+
+static void
 burst(struct tide_map *map, struct tide_window *w, const struct tide_traces *t)
 {
 	uint64_t senders, recipients;
@@ -52,6 +111,7 @@ burst(struct tide_map *map, struct tide_window *w, const struct tide_traces *t)
 	senders = add_all(map, w, TIDE_FILTER_SENDERS, t->sender, t->senders);
 	recipients = add_all(
 	    map, w, TIDE_FILTER_RECIPIENTS, t->recipient, t->recipients);
+	add_content(map, w, t);
 	add(&w->messages, 1);
 	add(&w->senders, senders);
 	add(&w->recipients, recipients);
@@ -78,10 +138,11 @@ tide_window_remember(struct tide_map *map, struct tide_slot *mine,
 bool
 tide_window_is_full(const struct tide_map *map, const struct tide_window *w)
 {
-	const struct tide_control_head *h = &map->control->head;
+	unsigned i;
 
-	return atomic_load_explicit(&w->senders, memory_order_relaxed) >=
-	    h->senders.capacity ||
-	    atomic_load_explicit(&w->recipients, memory_order_relaxed) >=
-	    h->recipients.capacity;
+	for (i = 0; i < TIDE_FILTERS; i++)
+		if (tide_window_elements(w, i) >=
+		    tide_window_shape(map, i)->capacity)
+			return true;
+	return false;
 }

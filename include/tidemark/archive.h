@@ -20,7 +20,7 @@
 #include "tidemark/store.h"
 #include "tidemark/window.h"
 
-#define TIDE_ARCHIVE_FORMAT 1u
+#define TIDE_ARCHIVE_FORMAT 2u
 #define TIDE_CHUNK (1u << 20) /* bytes of a filter in one value */
 
 enum tide_archive_table {
@@ -49,6 +49,10 @@ struct tide_window_record {
 	uint64_t elements[TIDE_FILTERS];
 	uint64_t ones[TIDE_FILTERS];
 	struct tide_bloom_shape shape[TIDE_FILTERS]; /* as folded */
+	uint32_t memory;			     /* enum tide_memory */
+	uint32_t pad;
+	uint32_t profile[TIDE_PROFILES_MAX]; /* that mail came through; or 0 */
+	uint64_t longest, cut, unread, wire, text; /* map.h */
 	uint64_t check;
 };
 
@@ -103,6 +107,8 @@ bool tide_lapse_read(struct tide_bytes, struct tide_lapse *copy);
 
 struct tide_archive_summary {
 	uint64_t windows, bytes, from_ms, until_ms, messages, lapses;
+	uint64_t wire, text; /* bytes of mail, and of text in it */
+	uint64_t kept;	     /* bytes that hold content */
 };
 
 int tide_archive_summary(
@@ -114,6 +120,26 @@ uint64_t tide_window_record_bytes(const struct tide_window_record *);
 /* Check a record's bytes; NULL if they are none. */
 const struct tide_window_record *
 tide_window_record_read(struct tide_bytes, struct tide_window_record *copy);
+
+/* What the map says of a window; number and times are the caller's. */
+void tide_window_describe(struct tide_window_record *,
+    const struct tide_window *, const struct tide_control_head *);
+
+/*
+ * The names behind a record's profiles: stored under their tags, and found
+ * again ("?" if that is not known).
+ */
+int tide_archive_name_profiles(
+    struct tide_archive *, const struct tide_config *, struct tide_err *);
+void
+tide_archive_profile(struct tide_txn *, uint32_t tag, char name[TIDE_NAME_MAX]);
+
+/*
+ * Read a filter whole into words, which has room for it.  1, or -1 if it
+ * cannot be read.
+ */
+int tide_archive_load(struct tide_txn *, const struct tide_window_record *,
+    enum tide_filter, uint64_t *words);
 
 /*
  * Is the element in that filter of that window?  1 probably, 0 certainly not,

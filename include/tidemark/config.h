@@ -104,6 +104,8 @@ struct tide_profile {
 	uint32_t clients_mode;		      /* enum tide_mode */
 	uint32_t clients_limit;		      /* addresses in a day; 0: none */
 	uint32_t text_log;		      /* 1: a line for each part */
+	uint32_t remember_content;	      /* 0 or 1 */
+	uint32_t remember_refused;	      /* 0 or 1 */
 };
 
 struct tide_config {
@@ -135,7 +137,10 @@ struct tide_config {
 	uint64_t window_span;
 	uint64_t window_senders; /* elements a window is sized for */
 	uint64_t window_recipients;
-	double window_error; /* false positives when full */
+	double window_error;  /* false positives when full */
+	uint32_t memory;      /* enum tide_memory: of content */
+	uint64_t memory_size; /* bytes of a window's content */
+	double memory_error;  /* false positives of a block when full */
 	uint64_t retain_for;
 	uint64_t retain_size;
 	uint64_t archive_map; /* LMDB map of the archive */

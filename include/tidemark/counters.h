@@ -104,7 +104,9 @@ X(RELOADS, reloads, GLOBAL, "configurations taken over") \
 X(RELOADS_REFUSED, reloads_refused, GLOBAL, "configurations refused") \
 X(CONTROL_REQUESTS, control_requests, GLOBAL, "control requests answered") \
 X(CONTROL_DENIED, control_denied, GLOBAL, \
-    "control requests denied for want of rights")
+    "control requests denied for want of rights") \
+X(SAMPLES_NEW, samples_new, GLOBAL, \
+    "blocks and pairs of text that were new in their window")
 /* clang-format on */
 
 enum tide_counter {

@@ -41,6 +41,7 @@
 #include "tidemark/epoch.h"
 #include "tidemark/err.h"
 #include "tidemark/hash.h"
+#include "tidemark/hbf.h"
 #include "tidemark/ring.h"
 #include "tidemark/tokens.h"
 
@@ -81,13 +82,14 @@ struct tide_control_head {
 	uint64_t made_ms;
 	char boot_id[40]; /* the kernel's, when it was made */
 	struct tide_hash_key key;
-	struct tide_bloom_shape senders, recipients;
+	struct tide_bloom_shape senders, recipients, content;
+	uint32_t profile[TIDE_PROFILES_MAX]; /* tide_hbf_profile(), or 0 */
 	struct tide_flow_shape flow;
 	uint32_t slots;
 	uint32_t bans;
 	uint32_t accounts; /* a power of two */
 	uint32_t decisions;
-	uint32_t pad;
+	uint32_t memory; /* enum tide_memory */
 	uint64_t check;
 };
 
@@ -104,6 +106,10 @@ struct tide_control {
 	_Atomic uint64_t archive_bytes;
 	_Atomic uint64_t archive_from_ms;
 	_Atomic uint64_t archive_failing; /* failures in a row */
+	_Atomic uint64_t archive_until_ms;
+	_Atomic uint64_t archive_wire; /* bytes of mail in its windows */
+	_Atomic uint64_t archive_text; /* and of text */
+	_Atomic uint64_t archive_kept; /* of it, bytes that hold content */
 	_Atomic uint32_t collector_pid;
 	_Atomic uint32_t pad;
 };
@@ -117,7 +123,11 @@ enum tide_lapse_kind {
 	TIDE_LAPSE_CRASH,    /* a worker died within its connection */
 	TIDE_LAPSE_ERROR,    /* a worker could not remember (on_error) */
 	TIDE_LAPSE_FULL,     /* max_workers reached for long */
-	TIDE_LAPSE_DAMAGE    /* a stored window cannot be read */
+	TIDE_LAPSE_DAMAGE,   /* a stored window cannot be read */
+	/* in answers alone: */
+	TIDE_LAPSE_CUT,	   /* not all of a message's text was remembered */
+	TIDE_LAPSE_UNREAD, /* none of it was, by the settings */
+	TIDE_LAPSE_STOPPED /* the question was */
 };
 
 /* A time in which mail may have passed unseen. */
@@ -205,6 +215,13 @@ struct tide_window {
 	_Alignas(64) _Atomic uint64_t messages;
 	_Atomic uint64_t senders; /* elements that were new */
 	_Atomic uint64_t recipients;
+	_Atomic uint64_t content;
+	_Atomic uint64_t cut;	   /* messages of which a part was left out */
+	_Atomic uint64_t unread;   /* and all of the text */
+	_Atomic uint64_t wire;	   /* bytes of mail */
+	_Atomic uint64_t text;	   /* and of text in it */
+	_Atomic uint64_t longest;  /* blocks of the longest part */
+	_Atomic uint64_t profiles; /* a bit for each that was used */
 };
 
 /* ---- attached ---------------------------------------------------------- */
@@ -245,11 +262,13 @@ bool tide_map_pulse_is_stale(const struct tide_map *, uint64_t stale_ms);
 
 bool tide_map_bypassed(const struct tide_map *, uint64_t wall_ms);
 
-/* The words of a window's two filters. */
+/* The words of a window's filters. */
 tide_bloom_word *
 tide_window_senders(const struct tide_map *, const struct tide_window *);
 tide_bloom_word *
 tide_window_recipients(const struct tide_map *, const struct tide_window *);
+tide_bloom_word *
+tide_window_content(const struct tide_map *, const struct tide_window *);
 
 /* ---- publishing (the collector's side, live.c) ------------------------- */
 

@@ -1,5 +1,5 @@
 /*
- * query - did mail from X, or to Y, pass here, and when?
+ * query - did mail from X, to Y, with this text, pass here, and when?
  *
  * "No" is certain where we were looking all the time; where we were not, the
  * answer says so.  "Yes" is probable, and says how probable.
@@ -13,13 +13,20 @@
 
 #include "tidemark/archive.h"
 #include "tidemark/map.h"
+#include "tidemark/recall.h"
 
 struct tide_question {
-	const char *from, *to; /* addresses; one of them may be NULL */
-	bool has_since;	       /* else: as far back as we remember */
+	const char *from, *to;		  /* addresses; NULL: whoever */
+	const struct tide_recall *recall; /* content, ready; NULL: whatever */
+	bool has_since;			  /* else: as far back as we remember */
 	uint64_t since_ms, until_ms;
 	uint64_t now_ms;
+	/* called before each window, if not NULL; false: enough */
+	bool (*go_on)(void *arg, uint64_t done, uint64_t all);
+	void *arg;
 };
+
+#define TIDE_NAMES_MAX (TIDE_PROFILES_MAX * TIDE_NAME_MAX)
 
 /* A window in which it was found. */
 struct tide_hit {
@@ -27,6 +34,18 @@ struct tide_hit {
 	uint64_t from_ms, until_ms;
 	double error; /* that it is there by chance */
 	bool sealed;
+	struct tide_recollection content; /* all 0 if none was asked for */
+	uint32_t tag[TIDE_PROFILES_MAX];  /* of the profiles; or 0 */
+	bool certain; /* these, and not just one or another of them */
+	char profiles[TIDE_NAMES_MAX]; /* their names, by spaces */
+};
+
+/* A candidate that fits into the gap, in that window. */
+struct tide_fit {
+	size_t guess; /* its number, from 0 */
+	uint64_t window;
+	unsigned levels;
+	double error;
 };
 
 /* A time within the question of which we cannot speak, and why. */
@@ -44,6 +63,10 @@ struct tide_answer {
 	size_t hits;
 	struct tide_gap *gap;
 	size_t gaps;
+	struct tide_fit *fit;
+	size_t fits;
+	uint64_t lookups; /* of elements of content */
+	bool stopped;	  /* by go_on() */
 };
 
 /* An acceptor that has not beaten for so long is not there. */

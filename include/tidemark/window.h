@@ -1,6 +1,7 @@
 /*
  * window - what passed in a span of time: one Bloom filter of senders, one of
- * recipients.  Two windows of the map take turns; workers fill the open one.
+ * recipients, one of content (hbf.h).  Two windows of the map take turns;
+ * workers fill the open one.
  */
 #ifndef TIDEMARK_WINDOW_H
 #define TIDEMARK_WINDOW_H
@@ -10,7 +11,12 @@
 
 #include "tidemark/map.h"
 
-enum tide_filter { TIDE_FILTER_SENDERS, TIDE_FILTER_RECIPIENTS, TIDE_FILTERS };
+enum tide_filter {
+	TIDE_FILTER_SENDERS,
+	TIDE_FILTER_RECIPIENTS,
+	TIDE_FILTER_CONTENT,
+	TIDE_FILTERS
+};
 
 /* What one message leaves behind. */
 struct tide_traces {
@@ -18,6 +24,10 @@ struct tide_traces {
 	size_t senders;
 	const struct tide_hash *recipient;
 	size_t recipients;
+	unsigned profile;		 /* its index */
+	const struct tide_harvest *text; /* NULL: it was not read */
+	bool cut;			 /* and not all of it */
+	uint64_t wire;			 /* bytes of the message */
 };
 
 /*
@@ -33,6 +43,9 @@ const struct tide_bloom_shape *
 tide_window_shape(const struct tide_map *, enum tide_filter);
 tide_bloom_word *tide_window_words(
     const struct tide_map *, const struct tide_window *, enum tide_filter);
+
+/* How many elements were new to it. */
+uint64_t tide_window_elements(const struct tide_window *, enum tide_filter);
 
 /* Has the window got as many elements as it was sized for? */
 bool tide_window_is_full(const struct tide_map *, const struct tide_window *);

@@ -130,7 +130,11 @@ is_empty(uint64_t number)
 				return false;
 	}
 	return atomic_load(&w->messages) == 0 &&
-	    atomic_load(&w->senders) == 0 && atomic_load(&w->recipients) == 0;
+	    atomic_load(&w->senders) == 0 && atomic_load(&w->recipients) == 0 &&
+	    atomic_load(&w->content) == 0 && atomic_load(&w->text) == 0 &&
+	    atomic_load(&w->cut) == 0 && atomic_load(&w->unread) == 0 &&
+	    atomic_load(&w->wire) == 0 && atomic_load(&w->longest) == 0 &&
+	    atomic_load(&w->profiles) == 0;
 }
 
 static uint64_t

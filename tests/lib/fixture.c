@@ -33,6 +33,7 @@ fixture_config(struct tide_config *c)
 	c->window_senders = 100;
 	c->window_recipients = 100;
 	c->window_error = 0.01;
+	c->memory_size = 4096;
 }
 
 const char *
@@ -243,12 +244,16 @@ fixture_store(struct tide_archive *a, uint64_t number, uint64_t from_ms,
 
 	for (i = 0; i < TIDE_FILTERS; i++)
 		r.shape[i] = tide_bloom_size(100, 0.01);
+	r.memory = TIDE_MEMORY_DEFAULT;
 	words[0] = filter_of(&r.shape[0], &a->key, from);
 	words[1] = filter_of(&r.shape[1], &a->key, to);
+	words[2] = calloc(1, tide_bloom_bytes(&r.shape[2]));
+	CHECK(words[2] != NULL);
 	CHECK_MSG(
 	    tide_archive_put_window(a, &r, words, &err) == 0, "%s", err.text);
 	free(words[0]);
 	free(words[1]);
+	free(words[2]);
 }
 
 enum tide_verdict

@@ -7,7 +7,7 @@
  * open), and after it.  A collector seals as fast as it can and is killed at
  * random, as are the workers; we bury the dead as the acceptor would.  At the
  * end every sealed window is compared with the log:
- *   - nothing acknowledged is missing;
+ *   - nothing acknowledged is missing, no address and no block of content;
  *   - no bit stands in a window that no message of its time can have set.
  */
 #include <pthread.h>
@@ -33,6 +33,12 @@
 #define MESSAGES 100000u /* a worker's log */
 #define WINDOWS 20000u
 #define STORM_MS 6000
+#define BLOCKS 8u /* of content, a message */
+
+/* The filters that are compared. */
+static const enum tide_filter compared[] = { TIDE_FILTER_SENDERS,
+	TIDE_FILTER_CONTENT };
+#define COMPARED (sizeof compared / sizeof *compared)
 
 struct entry {
 	_Atomic uint64_t before; /* open window before the burst */
@@ -50,23 +56,39 @@ static struct tide_config config;
 
 /* ---- worker ------------------------------------------------------------ */
 
+/* What a message leaves in a filter: number 0 in that of senders. */
 static struct tide_hash
-message(const struct tide_hash_key *key, uint64_t worker, uint64_t i)
+trace(const struct tide_hash_key *key, uint64_t worker, uint64_t i, uint64_t n)
 {
-	uint64_t name[2] = { worker, i };
+	uint64_t name[3] = { worker, i, n };
 
 	return tide_hash(key, name, sizeof name);
+}
+
+static unsigned
+traces_in(enum tide_filter which)
+{
+	return which == TIDE_FILTER_CONTENT ? BLOCKS : 1;
 }
 
 static void
 send_one(struct tide_map *map, unsigned worker, uint64_t i)
 {
-	struct tide_hash h = message(&map->control->head.key, worker, i);
-	struct tide_traces traces = {
-		.sender = &h, .senders = 1, .recipient = &h, .recipients = 1
+	const struct tide_hash_key *key = &map->control->head.key;
+	struct tide_hash h = trace(key, worker, i, 0), block[BLOCKS];
+	struct tide_harvest text = {
+		.element = block, .elements = BLOCKS, .longest = 1
 	};
+	struct tide_traces traces = { .sender = &h,
+		.senders = 1,
+		.recipient = &h,
+		.recipients = 1,
+		.text = &text };
 	struct entry *e = &shared->entry[worker][i];
+	unsigned n;
 
+	for (n = 0; n < BLOCKS; n++)
+		block[n] = trace(key, worker, i, n);
 	atomic_store(&e->before, atomic_load(&map->control->current));
 	CHECK(tide_window_remember(map, &map->slots[worker], &traces));
 	atomic_store(&e->after, atomic_load(&map->control->current));
@@ -222,6 +244,7 @@ set_up(void)
 	(void)mkdir(config.state_dir, 0700);
 	config.max_workers = WORKERS;
 	config.window_senders = config.window_recipients = 2000;
+	config.memory_size = 4096; /* 2,000 blocks */
 }
 
 /* ---- comparing --------------------------------------------------------- */
@@ -231,6 +254,7 @@ struct audit {
 	struct tide_txn *txn;
 	uint64_t windows, acked, missing, ghosts;
 	uint64_t first[WORKERS]; /* message that this window may hold */
+	enum tide_filter which;	 /* is being compared */
 	uint64_t *expected;	 /* bits that some message may have set */
 };
 
@@ -251,19 +275,23 @@ static void
 expect(struct audit *a, const struct tide_window_record *r, unsigned worker,
     uint64_t i)
 {
-	struct tide_hash h = message(&a->archive.key, worker, i);
 	uint64_t at[TIDE_BLOOM_POSITIONS];
+	struct tide_hash h;
 	uint32_t k, n;
+	unsigned t;
 	bool must;
 
 	if (!may_be_in(&shared->entry[worker][i], r->number, &must))
 		return;
-	a->acked += must;
-	if (must && tide_archive_lookup(a->txn, r, 0, h) != 1)
-		a->missing++;
-	n = tide_bloom_positions(&r->shape[0], h, at);
-	for (k = 0; k < n; k++)
-		a->expected[at[k] / 64] |= 1ull << (at[k] % 64);
+	for (t = 0; t < traces_in(a->which); t++) {
+		h = trace(&a->archive.key, worker, i, t);
+		a->acked += must;
+		if (must && tide_archive_lookup(a->txn, r, a->which, h) != 1)
+			a->missing++;
+		n = tide_bloom_positions(&r->shape[a->which], h, at);
+		for (k = 0; k < n; k++)
+			a->expected[at[k] / 64] |= 1ull << (at[k] % 64);
+	}
 }
 
 /* Windows and messages come in the same order: begin where the last began. */
@@ -297,19 +325,34 @@ audit_window(void *arg, struct tide_bytes key, struct tide_bytes value,
 	(void)key;
 	CHECK(tide_window_record_read(value, &r) != NULL);
 	a->windows++;
-	memset(a->expected, 0, tide_bloom_bytes(&r.shape[0]));
+	memset(a->expected, 0, tide_bloom_bytes(&r.shape[a->which]));
 	for (w = 0; w < WORKERS; w++)
 		expect_all(a, &r, w);
 	memset(fkey, 0, sizeof fkey);
 	tide_key_number(fkey, r.number);
+	fkey[8] = (uint8_t)a->which;
 	CHECK(tide_txn_get(a->txn, TIDE_TABLE_FILTERS,
 		  tide_bytes(fkey, sizeof fkey), &filter, err) == 1);
-	for (i = 0; i < r.shape[0].bits / 64; i++) {
+	for (i = 0; i < r.shape[a->which].bits / 64; i++) {
 		memcpy(&word, (const char *)filter.data + 8 + i * 8, 8);
 		a->ghosts +=
 		    (uint64_t)__builtin_popcountll(word & ~a->expected[i]);
 	}
 	return 0;
+}
+
+/* A message's burst goes into one window, whole. */
+static int
+has_all(const struct audit *a, const struct tide_window_record *r,
+    unsigned worker, uint64_t i)
+{
+	unsigned t;
+
+	for (t = 0; t < traces_in(a->which); t++)
+		if (tide_archive_lookup(a->txn, r, a->which,
+			trace(&a->archive.key, worker, i, t)) != 1)
+			return 0;
+	return 1;
 }
 
 /* Acknowledged across a seal: in one of the two windows, then. */
@@ -337,10 +380,7 @@ audit_straddlers(struct audit *a)
 					tide_bytes(key, 8), &value,
 					&err) == 1 &&
 				    tide_window_record_read(value, &r[0]))
-					found |= tide_archive_lookup(a->txn,
-						     &r[0], 0,
-						     message(&a->archive.key, w,
-							 i)) == 1;
+					found |= has_all(a, &r[0], w, i);
 			}
 			a->acked++;
 			a->missing += !found;
@@ -349,9 +389,9 @@ audit_straddlers(struct audit *a)
 }
 
 static void
-audit_archive(void)
+audit_filter(enum tide_filter which)
 {
-	struct audit a = { 0 };
+	struct audit a = { .which = which };
 	struct tide_err err;
 
 	CHECK_MSG(tide_archive_open(&a.archive, config.state_dir,
@@ -367,13 +407,23 @@ audit_archive(void)
 	tide_txn_abort(a.txn);
 	tide_archive_close(&a.archive);
 	free(a.expected);
-	printf("# %llu windows, %llu acknowledged, %llu missing, %llu "
-	       "ghosts\n",
-	    (unsigned long long)a.windows, (unsigned long long)a.acked,
+	printf(
+	    "# filter %u: %llu windows, %llu acknowledged, %llu missing, %llu "
+	    "ghosts\n",
+	    which, (unsigned long long)a.windows, (unsigned long long)a.acked,
 	    (unsigned long long)a.missing, (unsigned long long)a.ghosts);
 	CHECK_INT(a.missing, 0);
 	CHECK_INT(a.ghosts, 0);
 	CHECK(a.windows > 20 && a.acked > 1000);
+}
+
+static void
+audit_archive(void)
+{
+	size_t i;
+
+	for (i = 0; i < COMPARED; i++)
+		audit_filter(compared[i]);
 }
 
 /* Everything that is still in the map goes to the archive. */

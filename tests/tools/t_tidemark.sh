@@ -88,7 +88,7 @@ mistake "an unknown option" "try tidemark status --help" status --bogus
 mistake "a word too many" "«now» is one word too many" seal now
 mistake "no such colour" "auto, always and never" --color=blue status
 mistake "--config with --root" "exclude each other" -c a status --root b
-mistake "a query for nothing" "give --from or --to" query
+mistake "a query for nothing" "give --from, --to, --text or --file, or a message" query
 mistake "no moment" "is no moment" query --from a@b --since yesterdayish
 mistake "a bypass that is neither on nor off" "none of on, off" bypass maybe
 mistake "a bypass without its word" "something is missing" bypass
