@@ -201,6 +201,11 @@ static const struct verb {
 	{ "bucket-reset", true, do_bucket_reset },
 	{ "report", true, do_report },
 	{ "audit", true, do_audit },
+	{ "addresses-install", true, do_addresses_install },
+	{ "addresses-add", true, do_addresses_add },
+	{ "addresses-del", true, do_addresses_del },
+	{ "except-add", true, do_except_add },
+	{ "except-del", true, do_except_del },
 };
 
 void

@@ -57,6 +57,10 @@ const char *const tide_group_name[TIDE_GROUPS] = { "OKSENDER", "OKIP",
 const char *const tide_group_setting[TIDE_GROUPS] = { "oksender", "okip",
 	"unsender", "unip", "cbsender", "cbip", "rbsender", "sbsender" };
 
+static const char *const check_actions[] = { "reject", "tempfail", "tag",
+	"block", NULL };
+static const char *const addresses_forms[] = { "plain", "counting", NULL };
+
 /* clang-format off */
 const struct tide_param tide_params[] = {
 	{ GLOBAL(user), RESTART, .kind = TIDE_PARAM_STRING, .fallback = "",
@@ -196,6 +200,20 @@ const struct tide_param tide_params[] = {
 	  .fallback = "Subject",
 	  .help = "Headers of a message, and of those forwarded in it, "
 		"that are read as text, each by itself." },
+	{ GLOBAL(addresses_capacity), RESTART, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "200k", RANGE("100", "100m"), .topic = "Reputation",
+	  .help = "How many spam addresses the list has room for. "
+		"It takes n ln(1/p) / (ln 2)^2 bits, twice." },
+	{ GLOBAL(addresses_error), RESTART, .kind = TIDE_PARAM_SHARE,
+	  .fallback = "0.0001", RANGE("0.0000001", "0.1"),
+	  .help = "The share of other addresses that a full list takes for "
+		"spam. Exceptions take care of those that are known: see "
+		"tidemark addresses check-against." },
+	{ GLOBAL(addresses_form), RESTART, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "plain", .choices = addresses_forms,
+	  .help = "plain: a bit a cell. counting: four bits a cell, so that an "
+		"address can also be taken out, in four times the memory. "
+		"After a change the list has to be loaded again." },
 
 	{ PROFILE(socket), RESTART, .kind = TIDE_PARAM_SOCKET,
 	  .fallback = "local:RUNTIME_DIR/NAME.sock",
@@ -320,6 +338,17 @@ const struct tide_param tide_params[] = {
 	  .fallback = "no", .choices = no_yes,
 	  .help = "Log a line for each part of a message: its kind, type and "
 		"size, and how much text was found in it." },
+	{ PROFILE(addresses_mode), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "off", .choices = modes,
+	  .help = "Senders on the list of spam addresses (tidemark addresses) "
+		"that are no exception (tidemark except): off; dry-run counts "
+		"what it would have done; enforce does it." },
+	{ PROFILE(addresses_action), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "reject", .choices = check_actions,
+	  .help = "What is done to them: reject and tempfail answer each "
+		"recipient, but for postmaster and abuse; tag adds the header "
+		"X-Tidemark-Address; block counts the message as blocked for "
+		"its content (CBSENDER and CBIP)." },
 };
 /* clang-format on */
 

@@ -47,6 +47,17 @@ enum tide_ban_answer { TIDE_BAN_REJECT, TIDE_BAN_TEMPFAIL };
 /* Out of tokens: 5xx, or 4xx with the time to come back. */
 enum tide_tokens_action { TIDE_TOKENS_REJECT, TIDE_TOKENS_DELAY };
 
+/* What a spam filter's yes leads to. */
+enum tide_check_action {
+	TIDE_ACTION_REJECT,
+	TIDE_ACTION_TEMPFAIL,
+	TIDE_ACTION_TAG,  /* accepted, with a header that says so */
+	TIDE_ACTION_BLOCK /* counts as blocked for its content */
+};
+
+/* Cells of the list of spam addresses: bits, or counts. */
+enum tide_addresses_form { TIDE_FORM_PLAIN, TIDE_FORM_COUNTING };
+
 /* The eight groups of leaky buckets: what is a drop, and who pays. */
 enum tide_group {
 	TIDE_OKSENDER, /* a message accepted */
@@ -104,6 +115,8 @@ struct tide_profile {
 	uint32_t clients_mode;		      /* enum tide_mode */
 	uint32_t clients_limit;		      /* addresses in a day; 0: none */
 	uint32_t text_log;		      /* 1: a line for each part */
+	uint32_t addresses_mode;	      /* enum tide_mode */
+	uint32_t addresses_action;	      /* enum tide_check_action */
 };
 
 struct tide_config {
@@ -145,6 +158,9 @@ struct tide_config {
 	uint64_t text_header_bytes;
 	uint64_t text_total_bytes;
 	char text_headers[TIDE_WORDS_MAX]; /* those that are parts */
+	uint64_t addresses_capacity; /* that the list is sized for */
+	double addresses_error;	     /* false positives when full */
+	uint32_t addresses_form;     /* enum tide_addresses_form */
 
 	uint32_t profiles;
 	struct tide_profile profile[TIDE_PROFILES_MAX];
