@@ -57,6 +57,16 @@ enum tide_check_action {
 
 /* Cells of the list of spam addresses: bits, or counts. */
 enum tide_addresses_form { TIDE_FORM_PLAIN, TIDE_FORM_COUNTING };
+/* What becomes of bulk mail.  Block: it counts as blocked for its content. */
+enum tide_bulk_action {
+	TIDE_BULK_TAG,
+	TIDE_BULK_TEMPFAIL,
+	TIDE_BULK_REJECT,
+	TIDE_BULK_BLOCK
+};
+
+/* What is a copy: the message, or each of its recipients. */
+enum tide_bulk_copy { TIDE_BULK_MESSAGE, TIDE_BULK_RECIPIENT };
 
 /* The eight groups of leaky buckets: what is a drop, and who pays. */
 enum tide_group {
@@ -117,6 +127,10 @@ struct tide_profile {
 	uint32_t text_log;		      /* 1: a line for each part */
 	uint32_t addresses_mode;	      /* enum tide_mode */
 	uint32_t addresses_action;	      /* enum tide_check_action */
+	uint32_t bulk_mode;		      /* enum tide_mode */
+	uint32_t bulk_threshold;	      /* copies */
+	uint32_t bulk_action;		      /* enum tide_bulk_action */
+	uint32_t bulk_counts;		      /* enum tide_bulk_copy */
 };
 
 struct tide_config {
@@ -161,6 +175,10 @@ struct tide_config {
 	uint64_t addresses_capacity; /* that the list is sized for */
 	double addresses_error;	     /* false positives when full */
 	uint32_t addresses_form;     /* enum tide_addresses_form */
+	uint64_t bulk_keys; /* different messages in a generation */
+	double bulk_error;  /* share of wrong counts when it is full */
+	uint32_t bulk_bits; /* of a cell */
+	uint64_t bulk_span; /* of a generation */
 
 	uint32_t profiles;
 	struct tide_profile profile[TIDE_PROFILES_MAX];
