@@ -11,6 +11,7 @@
 #include "allowance.h"
 #include "charge.h"
 #include "milter.h"
+#include "reputation.h"
 #include "tidemark/hash.h"
 #include "verdict.h"
 
@@ -34,6 +35,9 @@ struct message {
 	bool blocked;	    /* for its content, by a filter before us */
 	unsigned cut;	    /* of its content: enum tide_text_cut */
 	uint64_t began_ns;  /* monotonic */
+	bool blocked;	    /* for its content, by a filter before us or us */
+	struct repute repute;
+	uint64_t began_ns; /* monotonic */
 };
 
 struct session {

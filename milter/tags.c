@@ -41,6 +41,10 @@ static struct {
 static bool
 profile_tags(const struct tide_profile *p)
 {
+	if (p->addresses_mode == TIDE_MODE_ENFORCE &&
+	    (p->addresses_action == TIDE_ACTION_TAG ||
+		p->addresses_action == TIDE_ACTION_BLOCK))
+		return true;
 	return p->bulk_mode == TIDE_MODE_ENFORCE &&
 	    (p->bulk_action == TIDE_BULK_TAG ||
 		p->bulk_action == TIDE_BULK_BLOCK);

@@ -104,7 +104,13 @@ X(RELOADS, reloads, GLOBAL, "configurations taken over") \
 X(RELOADS_REFUSED, reloads_refused, GLOBAL, "configurations refused") \
 X(CONTROL_REQUESTS, control_requests, GLOBAL, "control requests answered") \
 X(CONTROL_DENIED, control_denied, GLOBAL, \
-    "control requests denied for want of rights")
+    "control requests denied for want of rights") \
+X(ADDRESSES_LISTED, addresses_listed, PROFILE, \
+    "messages from senders on the list of spam addresses, dry-run or not") \
+X(ADDRESSES_EXCEPTED, addresses_excepted, PROFILE, \
+    "messages from senders on it that are exceptions") \
+X(RECIPIENTS_LISTED, recipients_listed, PROFILE, \
+    "recipients refused because the sender was on it")
 /* clang-format on */
 
 enum tide_counter {
