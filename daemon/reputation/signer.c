@@ -41,7 +41,7 @@ sign(void *arg, const char *text, size_t length)
 	struct tide_signer *s = arg;
 
 	(void)XXH3_128bits_update(s->hash, text, length);
-	sketch_text(&s->sketch, text, length);
+	tide_sketch_text(&s->sketch, text, length);
 	s->length += length;
 }
 
@@ -51,7 +51,7 @@ on_begin(void *arg, const struct tide_part *part)
 	struct tide_signer *s = arg;
 
 	s->reading = part->kind == TIDE_PART_TEXT;
-	sketch_part(&s->sketch);
+	tide_sketch_part(&s->sketch);
 }
 
 static void
@@ -60,7 +60,7 @@ on_text(void *arg, const char *text, size_t length)
 	struct tide_signer *s = arg;
 
 	if (s->reading)
-		strip_text(&s->strip, text, length);
+		tide_strip_text(&s->strip, text, length);
 }
 
 static void
@@ -70,7 +70,7 @@ on_end(void *arg, const struct tide_part *part)
 
 	(void)part;
 	if (s->reading)
-		strip_end(&s->strip);
+		tide_strip_end(&s->strip);
 	s->reading = false;
 }
 
@@ -112,7 +112,7 @@ tide_signer_new(const struct tide_hash_key *key)
 	}
 	s->strip.emit = sign;
 	s->strip.arg = s;
-	sketch_key(&s->sketch, key);
+	tide_sketch_key(&s->sketch, key);
 	tide_signer_begin(s);
 	return s;
 }
@@ -135,8 +135,8 @@ tide_signer_begin(struct tide_signer *s)
 	(void)XXH3_128bits_reset_withSecret(
 	    s->hash, s->key.secret, sizeof s->key.secret);
 	(void)XXH3_128bits_update(s->hash, purpose, sizeof purpose);
-	strip_begin(&s->strip);
-	sketch_begin(&s->sketch);
+	tide_strip_begin(&s->strip);
+	tide_sketch_begin(&s->sketch);
 	s->length = 0;
 	s->reading = false;
 	s->files = 0;
@@ -145,7 +145,7 @@ tide_signer_begin(struct tide_signer *s)
 void
 tide_signer_recipient(struct tide_signer *s, const char *address)
 {
-	strip_recipient(&s->strip, address);
+	tide_strip_recipient(&s->strip, address);
 }
 
 void

@@ -6,7 +6,7 @@
 #include "sketch.h"
 
 void
-sketch_key(struct sketch *s, const struct tide_hash_key *key)
+tide_sketch_key(struct sketch *s, const struct tide_hash_key *key)
 {
 	static const char purpose[] = "sketch";
 	struct tide_hash h = tide_hash(key, purpose, sizeof purpose);
@@ -20,14 +20,14 @@ sketch_key(struct sketch *s, const struct tide_hash_key *key)
 }
 
 void
-sketch_begin(struct sketch *s)
+tide_sketch_begin(struct sketch *s)
 {
 	s->samples = 0;
-	sketch_part(s);
+	tide_sketch_part(s);
 }
 
 void
-sketch_part(struct sketch *s)
+tide_sketch_part(struct sketch *s)
 {
 	s->filled = s->at = 0;
 	s->roll = 0;
@@ -59,7 +59,7 @@ keep(struct sketch *s, uint64_t sample)
 
 /* Every byte counts from 1, so that none is lost at a shingle's start. */
 void
-sketch_text(struct sketch *s, const char *text, size_t length)
+tide_sketch_text(struct sketch *s, const char *text, size_t length)
 {
 	uint64_t sample;
 	uint8_t old;

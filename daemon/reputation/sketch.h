@@ -28,10 +28,10 @@ struct sketch {
 };
 
 /* Once. */
-void sketch_key(struct sketch *, const struct tide_hash_key *);
+void tide_sketch_key(struct sketch *, const struct tide_hash_key *);
 
-void sketch_begin(struct sketch *); /* a message */
-void sketch_part(struct sketch *);  /* no shingle reaches across parts */
-void sketch_text(struct sketch *, const char *text, size_t length);
+void tide_sketch_begin(struct sketch *); /* a message */
+void tide_sketch_part(struct sketch *);	 /* no shingle reaches across parts */
+void tide_sketch_text(struct sketch *, const char *text, size_t length);
 
 #endif

@@ -100,7 +100,7 @@ add_form(struct strip *s, const char *local, size_t local_length,
 }
 
 void
-strip_recipient(struct strip *s, const char *address)
+tide_strip_recipient(struct strip *s, const char *address)
 {
 	const char *at, *end;
 	size_t local, tag;
@@ -121,7 +121,7 @@ strip_recipient(struct strip *s, const char *address)
 /* ---- the stream -------------------------------------------------------- */
 
 void
-strip_begin(struct strip *s)
+tide_strip_begin(struct strip *s)
 {
 	s->recipients = s->forms = 0;
 	s->longest = s->have = 0;
@@ -174,7 +174,7 @@ pass(struct strip *s, size_t ahead)
 }
 
 void
-strip_text(struct strip *s, const char *text, size_t length)
+tide_strip_text(struct strip *s, const char *text, size_t length)
 {
 	size_t n;
 
@@ -194,7 +194,7 @@ strip_text(struct strip *s, const char *text, size_t length)
 }
 
 void
-strip_end(struct strip *s)
+tide_strip_end(struct strip *s)
 {
 	pass(s, 1);
 }

@@ -34,11 +34,11 @@ struct strip {
 };
 
 /* A new message: nobody is known. */
-void strip_begin(struct strip *);
-void strip_recipient(struct strip *, const char *address);
+void tide_strip_begin(struct strip *);
+void tide_strip_recipient(struct strip *, const char *address);
 
 /* Text of one part; what remains comes out at its end. */
-void strip_text(struct strip *, const char *text, size_t length);
-void strip_end(struct strip *);
+void tide_strip_text(struct strip *, const char *text, size_t length);
+void tide_strip_end(struct strip *);
 
 #endif

@@ -132,6 +132,9 @@ check "others pass" passes ann@example.net
 check "counted" test "$(counter addresses_listed)" -ge 2
 check "why knows" says 'reason=listed' tidemark why spam@bad.example
 
+check "why says that it is listed" says 'on the list of spam addresses' \
+    tidemark why spam@bad.example
+
 # ---- exceptions ----------------------------------------------------------
 
 check "an exception" tidemark except add spam@bad.example --reason "a friend"
