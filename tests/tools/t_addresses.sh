@@ -111,7 +111,7 @@ check "one load replaces the list" sh -c "echo other@bad.example |
     $B/tidemark -c $conf addresses load -"
 check "the new one is there" is_listed other@bad.example
 check "the old one is not" not_listed spam@bad.example
-perl -e 'print "user$_\@many.example\n" for 1..20001' >"$D/many"
+perl -e 'print "user$_\@many.example\n" for 1..21000' >"$D/many"
 check "a list that is too large is refused by the setting's name" \
     says 'addresses_capacity' tidemark addresses load "$D/many"
 check "and changes nothing" is_listed other@bad.example
