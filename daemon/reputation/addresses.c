@@ -2,10 +2,9 @@
  * addresses - the two copies in the map, and the keys that are looked for.
  */
 #include <string.h>
-#include <time.h>
 
+#include "quiet.h"
 #include "tidemark/addresses.h"
-#include "tidemark/clock.h"
 #include "tidemark/map.h"
 
 /* ---- the region -------------------------------------------------------- */
@@ -79,36 +78,6 @@ tide_addresses_now(const struct tide_addresses *a, tide_bloom_word **words)
 
 /* ---- a new list -------------------------------------------------------- */
 
-/* Once only: has every worker left what was current before target? */
-static bool
-is_quiet(struct tide_slot *slots, uint32_t n, uint64_t target)
-{
-	uint32_t i;
-
-	for (i = 0; i < n; i++)
-		if (!tide_epoch_passed(&slots[i].epoch, target))
-			return false;
-	return true;
-}
-
-static int
-wait_for_quiet(struct tide_slot *slots, uint32_t n, tide_epoch *now,
-    uint64_t wait_ms, struct tide_err *err)
-{
-	const struct timespec nap = { .tv_nsec = 1000000 };
-	uint64_t target, until = tide_clock_mono_ms() + wait_ms;
-
-	target = atomic_fetch_add_explicit(now, 1, memory_order_seq_cst);
-	while (!is_quiet(slots, n, target)) {
-		if (tide_clock_mono_ms() >= until)
-			return tide_err_set(err,
-			    "a worker still reads the list before the last; "
-			    "try again");
-		(void)nanosleep(&nap, NULL);
-	}
-	return 0;
-}
-
 int
 tide_addresses_install(struct tide_addresses *a, struct tide_slot *slots,
     uint32_t slot_count, tide_epoch *now, const struct tide_addresses_fresh *f,
@@ -121,7 +90,8 @@ tide_addresses_install(struct tide_addresses *a, struct tide_slot *slots,
 	next = atomic_load(&a->head->current) + 1;
 	copy = &a->head->copy[next % 2];
 	to = a->words[next % 2];
-	if (wait_for_quiet(slots, slot_count, now, wait_ms, err) < 0) /* C1 */
+	if (tide_wait_for_quiet(slots, slot_count, now, wait_ms, err) <
+	    0) /* C1 */
 		return -1;
 	for (i = 0; i < words; i++) /* C2 */
 		atomic_store_explicit(&to[i],

@@ -1,11 +1,10 @@
 /*
  * sketch - the smallest hashes of a text's shingles (bottom-k MinHash).
  *
- * A shingle is SHINGLE bytes of normalised text, which has no spaces: about
- * three English words.  Changing one word of twenty spoils one shingle in
- * five, so that about four fifths of the samples stay; shorter ones
- * stand in everybody's mail ("ifyouhaveany"), longer ones suffer more from
- * each change.  tests/corpus/t_spam.sh measures it.
+ * A shingle is SHINGLE bytes of normalised text, which has no spaces: one or
+ * two English words.  Changing one word of twenty spoils one shingle in
+ * eight.  Short ones stand in everybody's mail, but what is looked for are
+ * pairs of neighbours among the smallest (spam.h), and those do not.
  */
 #ifndef REPUTATION_SKETCH_H
 #define REPUTATION_SKETCH_H
@@ -15,7 +14,7 @@
 
 #include "tidemark/signature.h"
 
-#define SHINGLE 16u
+#define SHINGLE 8u
 
 struct sketch {
 	uint64_t factor, last; /* of the rolling hash; factor^(SHINGLE - 1) */

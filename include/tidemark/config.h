@@ -175,10 +175,10 @@ struct tide_config {
 	uint64_t addresses_capacity; /* that the list is sized for */
 	double addresses_error;	     /* false positives when full */
 	uint32_t addresses_form;     /* enum tide_addresses_form */
-	uint64_t bulk_keys; /* different messages in a generation */
-	double bulk_error;  /* share of wrong counts when it is full */
-	uint32_t bulk_bits; /* of a cell */
-	uint64_t bulk_span; /* of a generation */
+	uint64_t bulk_keys;	     /* different messages in a generation */
+	double bulk_error;	     /* share of wrong counts when it is full */
+	uint32_t bulk_bits;	     /* of a cell */
+	uint64_t bulk_span;	     /* of a generation */
 
 	uint32_t profiles;
 	struct tide_profile profile[TIDE_PROFILES_MAX];

@@ -223,7 +223,7 @@ near_copies(void)
 	memcpy(text + 100, "grounds", 7);
 	b = sign_to(NULL, text, 1000);
 	CHECK(memcmp(&a.text, &b.text, sizeof a.text) != 0);
-	CHECK_MSG(shared(&a, &b) >= 24, "%u shared", shared(&a, &b));
+	CHECK_MSG(shared(&a, &b) >= 48, "%u shared", shared(&a, &b));
 	b = sign_to(NULL,
 	    "minutesofthemeetingofthegardeningclubheldonthefirstofmayatthe"
 	    "townhalltherewereelevenmemberspresentandtwoguestsfromabroad",
