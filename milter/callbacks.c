@@ -5,10 +5,9 @@
  * Round trips are what a filter costs: only connect, mail, rcpt and the end
  * of message are answered; all other stages are switched off, or, where a
  * mail server cannot do that, not replied to.  Headers are taken, without a
- * reply, where content_blocked_header has rules or content is read, bodies
- * where content is read.  These are replied to only if the replies may save
+ * reply, where content_blocked_header has rules, something is tagged or
+ * content is read, bodies where content is read.  These are replied to only if the replies may save
  * more than they cost: see content_would_skip().
- * reply, where content_blocked_header has rules or something is tagged.
  */
 #include <arpa/inet.h>
 #include <ctype.h>

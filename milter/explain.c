@@ -132,16 +132,14 @@ explain_message(struct verdict *v)
 {
 	const struct message *m = &session.message;
 	double ms = (double)(tide_clock_mono_ns() - m->began_ns) / 1e6;
-	char left[32], bad[24] = "", cut[TIDE_CUT_MAX];
-	char left[32], bad[24] = "", listed[128];
+	char left[32], bad[24] = "", cut[TIDE_CUT_MAX], listed[128];
 
 	if (m->bad > 0)
 		(void)snprintf(bad, sizeof bad, " nbadrcpts=%u", m->bad);
 	tide_log(TIDE_LOG_INFO,
 	    "%s: profile=%s session=%s daemon=%s client=%s auth=%s from=%s "
 	    "rcpts=%u unknown=%u refused=%u banned=%u verdict=%s reason=%s%s "
-	    "ms=%.1f%s%s%s%s%s",
-	    "ms=%.1f%s%s%s%s",
+	    "ms=%.1f%s%s%s%s%s%s",
 	    or_dash(m->qid), session.config.profile[session.profile].name,
 	    session.id, session.daemon, session.client, m->auth, m->sender,
 	    m->accepted, m->unknown, m->refused,
@@ -149,7 +147,7 @@ explain_message(struct verdict *v)
 	    v->reason, allowance_show(&session.allowance, left, sizeof left),
 	    ms, bad, m->blocked ? " content=blocked" : "",
 	    m->forgotten > 0 ? " forgotten=some" : "",
-	    m->cut != 0 ? " cut=" : "", tide_text_cut_show(m->cut, cut));
+	    m->cut != 0 ? " cut=" : "", tide_text_cut_show(m->cut, cut),
 	    reputation_show(&m->repute, listed, sizeof listed));
 	put(v, TIDE_STAGE_EOM);
 	sign(v);

@@ -32,10 +32,8 @@ struct message {
 	uint32_t refused;   /* refused by it otherwise */
 	uint32_t held_off;  /* recipients we refused ourselves */
 	uint32_t forgotten; /* past RECIPIENTS_MOST */
-	bool blocked;	    /* for its content, by a filter before us */
-	unsigned cut;	    /* of its content: enum tide_text_cut */
-	uint64_t began_ns;  /* monotonic */
 	bool blocked;	    /* for its content, by a filter before us or us */
+	unsigned cut;	    /* of its content: enum tide_text_cut */
 	struct repute repute;
 	uint64_t began_ns; /* monotonic */
 };
