@@ -137,6 +137,7 @@ $(B)/tests/bench/b_text: TESTLIBS = $(shell pkg-config --libs gmime-3.0)
 $(B)/obj/tests/core/t_text_gmime.o $(B)/obj/tests/core/oracle.o \
 $(B)/obj/tests/bench/b_text.o: \
     CPPFLAGS += $(shell pkg-config --cflags gmime-3.0)
+$(B)/tests/core/t_tags: $(call obj,milter/tags.c)
 $(B)/tests/bench/nullthreaded: $(call obj,tests/bench/nullfilter.c)
 $(B)/tests/bench/nullthreaded: TESTLIBS = -lmilter
 

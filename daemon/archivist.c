@@ -226,6 +226,7 @@ do_round(struct archivist *a)
 
 	if (take_lapses(a, &err) < 0)
 		went_wrong(a, &err);
+	reputation_round(a->c);
 	if (commit_bans(a->c, &a->config, &err) < 0)
 		went_wrong(a, &err);
 	rc = a->asked[ERRAND_SEAL] ? seal_now(a, &err)

@@ -197,7 +197,7 @@ open_everything(struct collector *c, struct tide_err *err)
 		if (remake_map(c, why.text, err) < 0)
 			return -1;
 	}
-	if (keeper_open(c, err) < 0)
+	if (keeper_open(c, err) < 0 || reputation_open(c, err) < 0)
 		return -1;
 	atomic_store(&c->map->control->generation, c->generation);
 	atomic_store(&c->map->control->collector_pid, (uint32_t)getpid());
@@ -286,6 +286,7 @@ collect(const struct options *options)
 {
 	static struct collector c = { .lock = PTHREAD_MUTEX_INITIALIZER,
 		.ban_lock = PTHREAD_MUTEX_INITIALIZER,
+		.reputation.lock = PTHREAD_MUTEX_INITIALIZER,
 		.changed = PTHREAD_COND_INITIALIZER };
 	struct tide_err err;
 	sigset_t signals;

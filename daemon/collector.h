@@ -62,6 +62,15 @@ struct hook {
 	uint64_t began_ms; /* monotonic */
 };
 
+/* Lists of addresses, exceptions, signatures: reputation.c. */
+struct reputation {
+	pthread_mutex_t lock; /* over all changes to them */
+	uint64_t version;     /* of the list of addresses */
+	uint64_t base;	      /* the last change within its chunks */
+	uint64_t sequence;    /* the last change */
+	bool stale;	      /* the archive has what the map has not */
+};
+
 struct collector {
 	const struct options *options;
 	struct tide_map *map;
@@ -70,8 +79,9 @@ struct collector {
 	struct tide_pool pool;	     /* the first thread's alone */
 	struct tide_carried carried; /* from another map, at start */
 	pthread_mutex_t ban_lock;    /* over writing to the map's bans */
-	uint64_t audited_ms;	     /* monotonic */
-	struct hook hook[HOOKS];     /* the first thread's, too */
+	struct reputation reputation;
+	uint64_t audited_ms;	 /* monotonic */
+	struct hook hook[HOOKS]; /* the first thread's, too */
 
 	pthread_mutex_t lock; /* over what follows */
 	pthread_cond_t changed;
@@ -108,6 +118,23 @@ commit_bans(struct collector *, const struct tide_config *, struct tide_err *);
 int ban_by_hand(struct collector *, const struct tide_key *, uint64_t for_ms,
     const char *reason, struct tide_ban *, struct tide_err *);
 int unban(struct collector *, const struct tide_key *, struct tide_err *);
+
+/* reputation.c */
+struct tide_exception;
+struct tide_addresses_fresh;
+int reputation_open(struct collector *, struct tide_err *);
+/* The archivist's: what could not be done at once. */
+void reputation_round(struct collector *);
+/* A whole list, or one to be united with ours; *elements as they then are. */
+int reputation_install(struct collector *, struct tide_addresses_fresh *,
+    bool merge, struct tide_err *);
+/* 1 done, 0 it was not there, -1. */
+int reputation_change(
+    struct collector *, bool add, struct tide_hash, struct tide_err *);
+int reputation_except(struct collector *, const struct tide_exception *,
+    size_t n, struct tide_err *);
+int reputation_unexcept(
+    struct collector *, const struct tide_key *, struct tide_err *);
 
 /* chore.c: have the first thread do it; -1 if it is not done yet. */
 int chore_ask(struct collector *, struct chore *, struct tide_err *);

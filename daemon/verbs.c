@@ -134,6 +134,11 @@ static const struct verb {
 	{ "audit", true, do_audit },
 	{ "content", false, do_content },
 	{ "stop", false, do_stop },
+	{ "addresses-install", true, do_addresses_install },
+	{ "addresses-add", true, do_addresses_add },
+	{ "addresses-del", true, do_addresses_del },
+	{ "except-add", true, do_except_add },
+	{ "except-del", true, do_except_del },
 };
 
 void

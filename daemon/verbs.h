@@ -15,6 +15,13 @@ void do_ban(struct collector *, int fd, const struct tide_line *);
 void do_unban(struct collector *, int fd, const struct tide_line *);
 void do_bucket_reset(struct collector *, int fd, const struct tide_line *);
 void do_report(struct collector *, int fd, const struct tide_line *);
+/* verbs_reputation.c */
+void do_addresses_install(struct collector *, int fd, const struct tide_line *);
+void do_addresses_add(struct collector *, int fd, const struct tide_line *);
+void do_addresses_del(struct collector *, int fd, const struct tide_line *);
+void do_except_add(struct collector *, int fd, const struct tide_line *);
+void do_except_del(struct collector *, int fd, const struct tide_line *);
+
 void do_audit(struct collector *, int fd, const struct tide_line *);
 
 /* verbs_query.c */

@@ -52,6 +52,8 @@ group_of(const struct verdict *v, enum tide_stage stage)
 	for (i = 0; i < TIDE_GROUPS; i++)
 		if (strcmp(v->reason, tide_group_name[i]) == 0)
 			return (uint8_t)i;
+	if (strcmp(v->reason, "listed") == 0)
+		return TIDE_DECISION_NO_GROUP;
 	if (stage == TIDE_STAGE_RCPT)
 		g = strcmp(v->reason, "banned") == 0 ? TIDE_SBSENDER
 						     : TIDE_RBSENDER;
@@ -110,16 +112,17 @@ void
 explain_recipient(struct verdict *v, const char *address)
 {
 	const struct message *m = &session.message;
-	char to[256], left[32];
+	char to[256], left[32], listed[128];
 
 	session_printable(to, sizeof to, address);
 	tide_log(TIDE_LOG_INFO,
 	    "%s: stage=rcpt profile=%s session=%s daemon=%s client=%s "
-	    "auth=%s from=%s to=%s verdict=%s reason=%s%s",
+	    "auth=%s from=%s to=%s verdict=%s reason=%s%s%s",
 	    or_dash(m->qid), session.config.profile[session.profile].name,
 	    session.id, session.daemon, session.client, m->auth, m->sender, to,
 	    verdict_name(v->answer), v->reason,
-	    allowance_show(&session.allowance, left, sizeof left));
+	    allowance_show(&session.allowance, left, sizeof left),
+	    reputation_show(&m->repute, listed, sizeof listed));
 	put(v, TIDE_STAGE_RCPT);
 	sign(v);
 }
@@ -129,14 +132,14 @@ explain_message(struct verdict *v)
 {
 	const struct message *m = &session.message;
 	double ms = (double)(tide_clock_mono_ns() - m->began_ns) / 1e6;
-	char left[32], bad[24] = "", cut[TIDE_CUT_MAX];
+	char left[32], bad[24] = "", cut[TIDE_CUT_MAX], listed[128];
 
 	if (m->bad > 0)
 		(void)snprintf(bad, sizeof bad, " nbadrcpts=%u", m->bad);
 	tide_log(TIDE_LOG_INFO,
 	    "%s: profile=%s session=%s daemon=%s client=%s auth=%s from=%s "
 	    "rcpts=%u unknown=%u refused=%u banned=%u verdict=%s reason=%s%s "
-	    "ms=%.1f%s%s%s%s%s",
+	    "ms=%.1f%s%s%s%s%s%s",
 	    or_dash(m->qid), session.config.profile[session.profile].name,
 	    session.id, session.daemon, session.client, m->auth, m->sender,
 	    m->accepted, m->unknown, m->refused,
@@ -144,7 +147,8 @@ explain_message(struct verdict *v)
 	    v->reason, allowance_show(&session.allowance, left, sizeof left),
 	    ms, bad, m->blocked ? " content=blocked" : "",
 	    m->forgotten > 0 ? " forgotten=some" : "",
-	    m->cut != 0 ? " cut=" : "", tide_text_cut_show(m->cut, cut));
+	    m->cut != 0 ? " cut=" : "", tide_text_cut_show(m->cut, cut),
+	    reputation_show(&m->repute, listed, sizeof listed));
 	put(v, TIDE_STAGE_EOM);
 	sign(v);
 }

@@ -192,6 +192,7 @@ session_mail(const char *sender, const char *auth, uint64_t bytes)
 	m->froms = tide_address_hashes(
 	    &session.map->control->head.key, sender, m->from);
 	charge_sender(&session.charge, sender, auth);
+	reputation_sender(&m->repute, sender);
 	allowance_begin(&session.allowance, &session.charge, sender, auth);
 	allowance_size(&session.allowance, bytes);
 	content_begin();
@@ -270,9 +271,13 @@ judge_recipient(const char *address)
 	session.message.open += open;
 	if (f.bypassed)
 		return verdict_recipient(&f);
+	if (!open)
+		f.found = session.message.repute.found;
 	if (!open && note_ban(&f)) {
 		(void)charge_group(&session.charge, TIDE_SBSENDER, 1);
 		count(TIDE_COUNT_RECIPIENTS_BANNED, 1);
+	} else if (verdict_is_refused(&f)) {
+		count(TIDE_COUNT_RECIPIENTS_LISTED, 1);
 	} else if (charge_protected(&session.charge, address)) {
 		f.protected_to = true;
 		(void)charge_group(&session.charge, TIDE_RBSENDER, 1);
@@ -460,6 +465,12 @@ session_decide(void)
 	const struct tide_harvest *text = end_content(m, &harvest, &profile);
 	struct verdict v;
 
+	if (m->accepted > m->open && !f.bypassed) {
+		f.found = m->repute.found;
+		if (f.found.reason != NULL &&
+		    f.found.action == TIDE_ACTION_BLOCK)
+			m->blocked = true;
+	}
 	/* a ban may have come since RCPT, and the bucket been emptied for it */
 	if (m->accepted <= m->open || !note_ban(&f))
 		f.over = m->blocked ? charge_blocked(&session.charge)
@@ -476,6 +487,8 @@ session_decide(void)
 	count_message(m, &v, &f);
 	if (v.answer != ANSWER_ACCEPT)
 		allowance_give_back(&session.allowance);
+	else if (f.found.reason != NULL)
+		reputation_tag(&m->repute);
 	explain_message(&v);
 	forget_message();
 	return v;

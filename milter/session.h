@@ -11,6 +11,7 @@
 #include "allowance.h"
 #include "charge.h"
 #include "milter.h"
+#include "reputation.h"
 #include "tidemark/hash.h"
 #include "verdict.h"
 
@@ -31,10 +32,11 @@ struct message {
 	uint32_t refused;   /* refused by it otherwise */
 	uint32_t held_off;  /* recipients we refused ourselves */
 	uint32_t forgotten; /* past RECIPIENTS_MOST */
-	bool blocked;	    /* for its content, by a filter before us */
+	bool blocked;	    /* for its content, by a filter before us or us */
 	uint64_t wire;	    /* bytes of it that we were sent */
 	unsigned cut;	    /* of its content: enum tide_text_cut */
-	uint64_t began_ns;  /* monotonic */
+	struct repute repute;
+	uint64_t began_ns; /* monotonic */
 };
 
 struct session {

@@ -2,6 +2,7 @@
  * verdict - facts to answer.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "tidemark/config.h"
 #include "tidemark/units.h"
@@ -108,6 +109,39 @@ answer_for_shortage(const struct facts *f)
 	return v;
 }
 
+/* Does the finding refuse? */
+bool
+verdict_is_refused(const struct facts *f)
+{
+	return f->found.reason != NULL &&
+	    (f->found.action == TIDE_ACTION_REJECT ||
+		f->found.action == TIDE_ACTION_TEMPFAIL);
+}
+
+static const struct {
+	const char *reason, *text;
+} findings[] = {
+	{ "listed", "Your address is on a list of spam senders" },
+};
+
+/* Whom to ask is always said: a filter errs now and then. */
+static struct verdict
+answer_for_finding(const struct facts *f)
+{
+	bool later = f->found.action == TIDE_ACTION_TEMPFAIL;
+	struct verdict v = refuse(later ? ANSWER_TEMPFAIL : ANSWER_REJECT,
+	    f->found.reason, "4.7.1", "5.7.1");
+	const char *text = "This message is not wanted here";
+	size_t i;
+
+	for (i = 0; i < sizeof findings / sizeof *findings; i++)
+		if (strcmp(findings[i].reason, f->found.reason) == 0)
+			text = findings[i].text;
+	(void)snprintf(v.text, sizeof v.text,
+	    "%s; write to postmaster if that is wrong", text);
+	return v;
+}
+
 struct verdict
 verdict_recipient(const struct facts *f)
 {
@@ -117,6 +151,8 @@ verdict_recipient(const struct facts *f)
 		return accept_for("bypass");
 	if (f->banned)
 		return answer_for_ban(f);
+	if (verdict_is_refused(f))
+		return answer_for_finding(f);
 	if (f->shortage.of != SHORT_OF_NOTHING)
 		return answer_for_shortage(f);
 	if (!f->protected_to)
@@ -138,8 +174,11 @@ verdict_message(const struct facts *f)
 		return answer_for_error(f->on_error);
 	if (f->banned)
 		return answer_for_ban(f);
+	if (verdict_is_refused(f))
+		return answer_for_finding(f);
 	if (f->over == NULL)
-		return accept_for("-");
+		return accept_for(
+		    f->found.reason != NULL ? f->found.reason : "-");
 	if (f->pulse_stale)
 		return accept_for("stale");
 	v = refuse(ban_answer(f), f->over, "4.7.1", "5.7.1");

@@ -25,6 +25,12 @@ struct shortage {
 	uint64_t come_back_ms; /* UINT64_MAX: it never will fit */
 };
 
+/* What a check of reputation found; no reason: nothing. */
+struct finding {
+	const char *reason; /* a word for the log */
+	uint32_t action;    /* enum tide_check_action */
+};
+
 /* What is known when the answer is due. */
 struct facts {
 	uint32_t on_error;   /* the profile's: enum tide_on_error */
@@ -38,6 +44,7 @@ struct facts {
 	uint64_t banned_for_ms;
 	uint32_t tokens_action;	  /* enum tide_tokens_action */
 	struct shortage shortage; /* of a recipient */
+	struct finding found;
 };
 
 struct verdict {
@@ -50,6 +57,9 @@ struct verdict {
 /* At RCPT, and at the end of message. */
 struct verdict verdict_recipient(const struct facts *);
 struct verdict verdict_message(const struct facts *);
+
+/* Does what was found refuse, and not only mark? */
+bool verdict_is_refused(const struct facts *);
 
 /* A word for the log. */
 const char *shortage_name(enum short_of);

@@ -191,6 +191,32 @@ static const struct command commands[] = {
 	    "FILE is a message, headers first; - or none is standard input.\n"
 	    "Exits 0, 1 if a cap cut something off, 2 on an error.\n",
 	    run_normalise },
+	{ "addresses",
+	    "load FILE... | merge LIST... | export\n"
+	    "       tidemark addresses add | del | test ADDR... [--json]\n"
+	    "       tidemark addresses check-against FILE... [--except] "
+	    "[--json]\n"
+	    "       tidemark addresses stats [--json]",
+	    "the list of spam addresses",
+	    "FILE is a plain list, an address or @domain a line, # for "
+	    "comments, - for\nstandard input; LIST is what export wrote.  "
+	    "load replaces the whole list\nat once.\n"
+	    "\n"
+	    "      --except       make exceptions of the good addresses that "
+	    "are found\n"
+	    "\n"
+	    "Exits 0 if it was done, 1 if it was refused, 2 on an error; test "
+	    "exits 0\nif one is spam and 1 if none is, check-against 0 if "
+	    "none is.\n",
+	    run_addresses },
+	{ "except", "add KEY... [--reason TEXT] | del KEY... | list [--json]",
+	    "senders that no reputation counts against",
+	    "KEY is an address or a domain.\n"
+	    "\n"
+	    "      --reason TEXT  for those who ask later\n"
+	    "\n"
+	    "Exits 0 if it was done, 1 if there was none, 2 on an error.\n",
+	    run_except },
 	{ "help", "[COMMAND]", "this list, or more about one command", "",
 	    run_help },
 };

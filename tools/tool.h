@@ -64,6 +64,7 @@ int tool_config(const struct tool *, struct tide_config *);
 int tool_places(const struct tool *, struct tide_config *);
 
 /* The subcommands. */
+int run_addresses(struct tool *);
 int run_audit(struct tool *);
 int run_ban(struct tool *);
 int run_banned(struct tool *);
@@ -75,6 +76,7 @@ int run_configtest(struct tool *);
 int run_counters(struct tool *);
 int run_dump(struct tool *);
 int run_normalise(struct tool *);
+int run_except(struct tool *);
 int run_query(struct tool *);
 int run_reload(struct tool *);
 int run_report(struct tool *);

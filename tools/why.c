@@ -10,6 +10,7 @@
 #include "output.h"
 #include "question.h"
 #include "tidemark/clock.h"
+#include "tidemark/exceptions.h"
 #include "tidemark/units.h"
 #include "tool.h"
 
@@ -21,6 +22,7 @@ struct why {
 	bool json;
 	uint64_t now; /* wall */
 	unsigned bans, levels, decisions;
+	bool listed; /* on the list of spam addresses */
 };
 
 /* ---- bans -------------------------------------------------------------- */
@@ -168,6 +170,53 @@ look_at_levels(struct why *w)
 	}
 }
 
+/* ---- the list of spam addresses ---------------------------------------- */
+
+static void
+tell_listed(const struct why *w, const char *key, const char *as,
+    const struct tide_exception *e)
+{
+	struct json j;
+
+	if (w->json) {
+		j = json_record(stdout, "listed");
+		json_text(&j, "key", key);
+		json_text(&j, "listed_as", as);
+		json_bool(&j, "excepted", e != NULL);
+		json_record_end(&j);
+		return;
+	}
+	printf("%s%s%s is on the list of spam addresses", tone(TONE_STRONG),
+	    key, tone(TONE_PLAIN));
+	if (strcmp(key, as) != 0)
+		printf(", as %s", as);
+	printf("%s\n", e != NULL ? ", but an exception" : "");
+}
+
+static void
+look_at_list(struct why *w)
+{
+	const struct tide_map *map = w->view.map;
+	struct tide_exceptions exceptions = { 0 };
+	struct tide_sender_forms forms;
+	struct tide_err err;
+	int form;
+
+	if (w->q.address.length == 0)
+		return;
+	tide_sender_forms(&map->control->head.key, w->q.address.text, &forms);
+	form = tide_addresses_find(
+	    &map->addresses, NULL, NULL, forms.hash, forms.count);
+	if (form < 0)
+		return;
+	(void)tide_exceptions_attach(
+	    &exceptions, w->view.config.runtime_dir, &err);
+	tell_listed(w, forms.key[0].text, forms.key[form].text,
+	    tide_exceptions_for(&exceptions, &forms));
+	tide_exceptions_detach(&exceptions);
+	w->listed = true;
+}
+
 /* ---- decisions --------------------------------------------------------- */
 
 /* The number of the first of the last so many that are meant. */
@@ -282,15 +331,17 @@ answer(struct why *w, const char *text)
 		follow_name(w);
 	look_at_bans(w);
 	look_at_levels(w);
+	look_at_list(w);
 	look_at_decisions(w);
-	if (w->bans + w->levels + w->decisions == 0 && !w->json)
+	if (w->bans + w->levels + w->decisions == 0 && !w->listed && !w->json)
 		printf("Nothing is known of %s: no ban, no bucket, no "
 		       "decision.\n",
 		    text);
 	else if (w->bans == 0 && !w->json)
 		printf("No ban stands against %s.\n", text);
 	tell_reach(w);
-	return w->bans + w->levels + w->decisions > 0 ? TOOL_OK : TOOL_NO;
+	return w->bans + w->levels + w->decisions > 0 || w->listed ? TOOL_OK
+								   : TOOL_NO;
 }
 
 int

@@ -72,6 +72,15 @@ plan_content(struct tide_control_head *h, const struct tide_config *c)
 		h->profile[i] = tide_hbf_profile(c->profile[i].name);
 }
 
+static struct tide_list_shape
+plan_addresses(const struct tide_config *c)
+{
+	return (struct tide_list_shape){ .bloom = tide_bloom_size(
+					     c->addresses_capacity,
+					     c->addresses_error),
+		.counting = c->addresses_form == TIDE_FORM_COUNTING };
+}
+
 static int
 plan_head(
     struct opening *o, const struct tide_hash_key *key, struct tide_err *err)
@@ -93,6 +102,7 @@ plan_head(
 	h->accounts = power_of_two(c->max_accounts);
 	h->decisions = c->max_decisions;
 	h->flow = plan_flow(c);
+	h->addresses = plan_addresses(c);
 	read_boot_id(h->boot_id);
 	if (getrandom(&h->instance, sizeof h->instance, 0) !=
 	    (ssize_t)sizeof h->instance)
@@ -327,6 +337,7 @@ judge_head(const struct opening *o, const struct tide_control_head *h,
 	    memcmp(h->profile, want->profile, sizeof h->profile) != 0 ||
 	    h->memory != want->memory ||
 	    memcmp(&h->flow, &want->flow, sizeof h->flow) != 0 ||
+	    memcmp(&h->addresses, &want->addresses, sizeof h->addresses) != 0 ||
 	    h->bans != want->bans || h->accounts != want->accounts ||
 	    h->decisions != want->decisions || h->slots != want->slots) {
 		(void)tide_err_set(

@@ -51,12 +51,19 @@ static const char *const ban_answers[] = { "reject", "tempfail", NULL };
 static const char *const tokens_actions[] = { "reject", "delay", NULL };
 static const char *const memories[] = { "off", "default", "classic", NULL };
 static const char *const no_yes[] = { "no", "yes", NULL };
+static const char *const bulk_actions[] = { "tag", "tempfail", "reject",
+	"block", NULL };
+static const char *const bulk_copies[] = { "message", "recipient", NULL };
 static const char *const on_errors[] = { "accept", "tempfail", "reject", NULL };
 
 const char *const tide_group_name[TIDE_GROUPS] = { "OKSENDER", "OKIP",
 	"UNSENDER", "UNIP", "CBSENDER", "CBIP", "RBSENDER", "SBSENDER" };
 const char *const tide_group_setting[TIDE_GROUPS] = { "oksender", "okip",
 	"unsender", "unip", "cbsender", "cbip", "rbsender", "sbsender" };
+
+static const char *const check_actions[] = { "reject", "tempfail", "tag",
+	"block", NULL };
+static const char *const addresses_forms[] = { "plain", "counting", NULL };
 
 /* clang-format off */
 const struct tide_param tide_params[] = {
@@ -213,6 +220,36 @@ const struct tide_param tide_params[] = {
 	  .fallback = "Subject",
 	  .help = "Headers of a message, and of those forwarded in it, "
 		"that are read as text, each by itself." },
+	{ GLOBAL(addresses_capacity), RESTART, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "200k", RANGE("100", "100m"), .topic = "Reputation",
+	  .help = "How many spam addresses the list has room for. "
+		"It takes n ln(1/p) / (ln 2)^2 bits, twice." },
+	{ GLOBAL(addresses_error), RESTART, .kind = TIDE_PARAM_SHARE,
+	  .fallback = "0.0001", RANGE("0.0000001", "0.1"),
+	  .help = "The share of other addresses that a full list takes for "
+		"spam. Exceptions take care of those that are known: see "
+		"tidemark addresses check-against." },
+	{ GLOBAL(addresses_form), RESTART, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "plain", .choices = addresses_forms,
+	  .help = "plain: a bit a cell. counting: four bits a cell, so that an "
+		"address can also be taken out, in four times the memory. "
+		"After a change the list has to be loaded again." },
+	{ GLOBAL(bulk_keys), RESTART, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "100k", RANGE("1k", "100m"),
+	  .help = "How many different messages a generation of bulk counts "
+		"has room for. With the other defaults each takes 38 bytes." },
+	{ GLOBAL(bulk_error), RESTART, .kind = TIDE_PARAM_SHARE,
+	  .fallback = "0.001", RANGE("0.000001", "0.1"),
+	  .help = "In a full generation, at most this share of the counts "
+		"is too high. None is ever too low." },
+	{ GLOBAL(bulk_bits), RESTART, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "5", RANGE("2", "8"),
+	  .help = "Bits of a counting cell. With 5 it counts to 31 and stays "
+		"there." },
+	{ GLOBAL(bulk_span), RELOAD, .kind = TIDE_PARAM_TIME,
+	  .fallback = "1d", RANGE("1s", "52w"),
+	  .help = "How long a generation of bulk counts lasts. Copies of this "
+		"and of the one before are counted." },
 
 	{ PROFILE(socket), RESTART, .kind = TIDE_PARAM_SOCKET,
 	  .fallback = "local:RUNTIME_DIR/NAME.sock",
@@ -346,6 +383,35 @@ const struct tide_param tide_params[] = {
 	  .help = "Whether mail that Tidemark itself refused at the end of "
 		"the message is remembered as well: its addresses and its "
 		"text." },
+	{ PROFILE(addresses_mode), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "off", .choices = modes,
+	  .help = "Senders on the list of spam addresses (tidemark addresses) "
+		"that are no exception (tidemark except): off; dry-run counts "
+		"what it would have done; enforce does it." },
+	{ PROFILE(addresses_action), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "reject", .choices = check_actions,
+	  .help = "What is done to them: reject and tempfail answer each "
+		"recipient, but for postmaster and abuse; tag adds the header "
+		"X-Tidemark-Address; block counts the message as blocked for "
+		"its content (CBSENDER and CBIP)." },
+	{ PROFILE(bulk_mode), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "off", .choices = modes,
+	  .help = "Copies of one text, or of one attachment where there is no "
+		"text: off; dry-run counts them and says what it would have "
+		"done; enforce does it." },
+	{ PROFILE(bulk_threshold), RELOAD, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "20", RANGE("2", "255"),
+	  .help = "So many copies are bulk mail, unless the sender is among "
+		"the exceptions." },
+	{ PROFILE(bulk_action), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "tag", .choices = bulk_actions,
+	  .help = "What becomes of it: tag passes it with a header "
+		"X-Tidemark-Bulk, which has the count; tempfail (451); reject "
+		"(550); block passes it as tag does, and counts it in the "
+		"groups CBSENDER and CBIP, as reject does." },
+	{ PROFILE(bulk_counts), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "message", .choices = bulk_copies,
+	  .help = "What is a copy: the message, or each of its recipients." },
 };
 /* clang-format on */
 

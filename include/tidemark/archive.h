@@ -30,6 +30,9 @@ enum tide_archive_table {
 	TIDE_TABLE_LAPSES,     /* from, kind -> struct tide_lapse */
 	TIDE_TABLE_BANS,       /* key -> struct tide_ban, check */
 	TIDE_TABLE_CHECKPOINT, /* side, region, chunk -> check, bytes */
+	TIDE_TABLE_ADDRESSES,  /* addresses_archive.c: list and changes */
+	TIDE_TABLE_EXCEPTIONS, /* key -> struct tide_exception, check */
+	TIDE_TABLE_SPAM,       /* spam_archive.c: generations, reports */
 	TIDE_TABLES
 };
 

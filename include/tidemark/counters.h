@@ -106,7 +106,13 @@ X(CONTROL_REQUESTS, control_requests, GLOBAL, "control requests answered") \
 X(CONTROL_DENIED, control_denied, GLOBAL, \
     "control requests denied for want of rights") \
 X(SAMPLES_NEW, samples_new, GLOBAL, \
-    "blocks and pairs of text that were new in their window")
+    "blocks and pairs of text that were new in their window") \
+X(ADDRESSES_LISTED, addresses_listed, PROFILE, \
+    "messages from senders on the list of spam addresses, dry-run or not") \
+X(ADDRESSES_EXCEPTED, addresses_excepted, PROFILE, \
+    "messages from senders on it that are exceptions") \
+X(RECIPIENTS_LISTED, recipients_listed, PROFILE, \
+    "recipients refused because the sender was on it")
 /* clang-format on */
 
 enum tide_counter {

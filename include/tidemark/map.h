@@ -21,6 +21,7 @@
  *   tokens    workers; collector       all three
  *   distinct  workers                  all three
  *   decisions workers                  all three
+ *   addresses collector                collector
  *
  * Tools map everything read-only.  Bytes found here were written by another
  * process: check them, never assert on them.
@@ -33,6 +34,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "tidemark/addresses.h"
 #include "tidemark/bloom.h"
 #include "tidemark/buckets.h"
 #include "tidemark/config.h"
@@ -66,6 +68,7 @@ enum tide_region_id {
 	TIDE_REGION_TOKENS,
 	TIDE_REGION_DISTINCT,
 	TIDE_REGION_DECISIONS,
+	TIDE_REGION_ADDRESSES,
 	TIDE_REGIONS
 };
 
@@ -90,6 +93,8 @@ struct tide_control_head {
 	uint32_t accounts; /* a power of two */
 	uint32_t decisions;
 	uint32_t memory; /* enum tide_memory */
+	uint32_t pad;
+	struct tide_list_shape addresses;
 	uint64_t check;
 };
 
@@ -239,6 +244,7 @@ struct tide_map {
 	struct tide_tokens tokens;
 	struct tide_distinct distinct;
 	struct tide_ring ring;
+	struct tide_addresses addresses;
 	void *base[TIDE_REGIONS];
 	size_t length[TIDE_REGIONS];
 	uint64_t table_id; /* which published table this is */

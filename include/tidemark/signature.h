@@ -18,7 +18,7 @@
 #include "tidemark/text.h"
 
 #define TIDE_SIGNED_FILES 16u /* attachments of a message, at most */
-#define TIDE_SKETCH 32u	      /* smallest samples kept (bottom-k) */
+#define TIDE_SKETCH 64u	      /* smallest samples kept (bottom-k) */
 
 struct tide_signatures {
 	bool has_text; /* enough of it to be signed */

@@ -1,0 +1,32 @@
+/*
+ * reputation - what is known against a message's sender, and what exceptions
+ * say to that.
+ */
+#ifndef MILTER_REPUTATION_H
+#define MILTER_REPUTATION_H
+
+#include <stdbool.h>
+
+#include "verdict.h"
+
+/* Of one message. */
+struct repute {
+	bool listed; /* on the list, and no exception; dry-run, too */
+	char listed_as[112];
+	bool excepted;	      /* no reputation counts against this sender */
+	struct finding found; /* what is to be done, by the setting */
+};
+
+/* At MAIL. */
+void reputation_sender(struct repute *, const char *sender);
+
+/* The message passes, but not without a word. */
+void reputation_tag(const struct repute *);
+
+/* For the log line: " listed=KEY", or "". */
+const char *reputation_show(const struct repute *, char *buf, size_t);
+
+/* Is the sender among the exceptions?  Asked by every check of a kind. */
+bool reputation_excepts(const char *sender);
+
+#endif
