@@ -128,6 +128,7 @@ $(B)/tests/load/t_load: TESTLIBS = -lmilter
 $(B)/tests/load/t_mailbox: $(BOX)
 $(B)/tests/core/t_verdict: $(call obj,milter/verdict.c)
 $(B)/tests/core/t_headers: $(call obj,milter/headers.c)
+$(B)/tests/core/t_tags: $(call obj,milter/tags.c)
 $(B)/tests/bench/nullthreaded: $(call obj,tests/bench/nullfilter.c)
 $(B)/tests/bench/nullthreaded: TESTLIBS = -lmilter
 

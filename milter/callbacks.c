@@ -5,9 +5,9 @@
  * Round trips are what a filter costs: only connect, mail, rcpt and the end
  * of message are answered; all other stages are switched off, or, where a
  * mail server cannot do that, not replied to.  Headers are taken, without a
- * reply, where content_blocked_header has rules or content is read, bodies
- * where content is read.  These are replied to only if the replies may save
- * more than they cost: see content_would_skip().
+ * reply, where content_blocked_header has rules, something is tagged or
+ * content is read, bodies where content is read.  These are replied to only
+ * if the replies may save more than they cost: see content_would_skip().
  */
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -19,6 +19,7 @@
 
 #include "content.h"
 #include "session.h"
+#include "tags.h"
 
 #define UNUSED_STAGES                                                   \
 	(SMFIP_NOHELO | SMFIP_NODATA | SMFIP_NOUNKNOWN | SMFIP_NOHDRS | \
@@ -76,6 +77,10 @@ on_negotiate(SMFICTX *ctx, unsigned long actions, unsigned long steps,
 		*out1 &= ~(unsigned long)SMFIP_NOHDRS;
 	if (content_wanted())
 		*out1 = steps_with_content(*out1, steps);
+	if (tags_wanted()) {
+		*out0 |= actions & (SMFIF_ADDHDRS | SMFIF_CHGHDRS);
+		*out1 &= ~(unsigned long)SMFIP_NOHDRS;
+	}
 	*out2 = *out3 = 0;
 	if ((actions & SMFIF_SETSYMLIST) != 0)
 		ask_for_macros(ctx);
@@ -136,6 +141,7 @@ on_mail(SMFICTX *ctx, char **args)
 	session_mail(
 	    args[0], macro(ctx, "{auth_authen}"), announced_size(args + 1));
 	session_qid(macro(ctx, "i"));
+	tags_begin();
 	session_enter(TIDE_STAGE_MAIL);
 	session_leave();
 	return SMFIS_CONTINUE;
@@ -190,6 +196,7 @@ on_header(SMFICTX *ctx, char *name, char *value)
 	session_header(name, value);
 	content_header(name, value);
 	session_leave();
+	tags_seen(name);
 	return SMFIS_NOREPLY;
 }
 
@@ -241,6 +248,8 @@ on_eom(SMFICTX *ctx)
 	session_enter(TIDE_STAGE_EOM);
 	v = session_decide();
 	session_leave();
+	if (v.answer == ANSWER_ACCEPT && tags_wanted())
+		tags_apply(ctx);
 	return translate(ctx, &v);
 }
 
@@ -263,7 +272,7 @@ on_close(SMFICTX *ctx)
 const struct smfiDesc milter_filter = {
 	.xxfi_name = (char *)(uintptr_t) "tidemark",
 	.xxfi_version = SMFI_VERSION,
-	.xxfi_flags = SMFIF_SETSYMLIST,
+	.xxfi_flags = SMFIF_SETSYMLIST | SMFIF_ADDHDRS | SMFIF_CHGHDRS,
 	.xxfi_connect = on_connect,
 	.xxfi_helo = on_helo,
 	.xxfi_envfrom = on_mail,

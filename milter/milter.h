@@ -11,6 +11,7 @@
  *   allowance tokens and different recipients of an account
  *   follow    a new configuration taken over
  *   content   headers and body, read by whoever wants to
+ *   tags      headers that we put on a message, or take off
  *   headers   rules for headers: a pure function
  *   verdict   facts to answer: a pure function
  */

@@ -50,6 +50,9 @@ static const char *const sender_keys[] = { "address+network", "address", NULL };
 static const char *const ban_answers[] = { "reject", "tempfail", NULL };
 static const char *const tokens_actions[] = { "reject", "delay", NULL };
 static const char *const no_yes[] = { "no", "yes", NULL };
+static const char *const bulk_actions[] = { "tag", "tempfail", "reject",
+	"block", NULL };
+static const char *const bulk_copies[] = { "message", "recipient", NULL };
 static const char *const on_errors[] = { "accept", "tempfail", "reject", NULL };
 
 const char *const tide_group_name[TIDE_GROUPS] = { "OKSENDER", "OKIP",
@@ -196,6 +199,22 @@ const struct tide_param tide_params[] = {
 	  .fallback = "Subject",
 	  .help = "Headers of a message, and of those forwarded in it, "
 		"that are read as text, each by itself." },
+	{ GLOBAL(bulk_keys), RESTART, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "100k", RANGE("1k", "100m"), .topic = "Reputation",
+	  .help = "How many different messages a generation of bulk counts "
+		"has room for. With the other defaults each takes 38 bytes." },
+	{ GLOBAL(bulk_error), RESTART, .kind = TIDE_PARAM_SHARE,
+	  .fallback = "0.001", RANGE("0.000001", "0.1"),
+	  .help = "In a full generation, at most this share of the counts "
+		"is too high. None is ever too low." },
+	{ GLOBAL(bulk_bits), RESTART, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "5", RANGE("2", "8"),
+	  .help = "Bits of a counting cell. With 5 it counts to 31 and stays "
+		"there." },
+	{ GLOBAL(bulk_span), RELOAD, .kind = TIDE_PARAM_TIME,
+	  .fallback = "1d", RANGE("1s", "52w"),
+	  .help = "How long a generation of bulk counts lasts. Copies of this "
+		"and of the one before are counted." },
 
 	{ PROFILE(socket), RESTART, .kind = TIDE_PARAM_SOCKET,
 	  .fallback = "local:RUNTIME_DIR/NAME.sock",
@@ -320,6 +339,24 @@ const struct tide_param tide_params[] = {
 	  .fallback = "no", .choices = no_yes,
 	  .help = "Log a line for each part of a message: its kind, type and "
 		"size, and how much text was found in it." },
+	{ PROFILE(bulk_mode), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "off", .choices = modes,
+	  .help = "Copies of one text, or of one attachment where there is no "
+		"text: off; dry-run counts them and says what it would have "
+		"done; enforce does it." },
+	{ PROFILE(bulk_threshold), RELOAD, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "20", RANGE("2", "255"),
+	  .help = "So many copies are bulk mail, unless the sender is among "
+		"the exceptions." },
+	{ PROFILE(bulk_action), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "tag", .choices = bulk_actions,
+	  .help = "What becomes of it: tag passes it with a header "
+		"X-Tidemark-Bulk, which has the count; tempfail (451); reject "
+		"(550); block passes it as tag does, and counts it in the "
+		"groups CBSENDER and CBIP, as reject does." },
+	{ PROFILE(bulk_counts), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "message", .choices = bulk_copies,
+	  .help = "What is a copy: the message, or each of its recipients." },
 };
 /* clang-format on */
 

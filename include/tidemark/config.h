@@ -47,6 +47,17 @@ enum tide_ban_answer { TIDE_BAN_REJECT, TIDE_BAN_TEMPFAIL };
 /* Out of tokens: 5xx, or 4xx with the time to come back. */
 enum tide_tokens_action { TIDE_TOKENS_REJECT, TIDE_TOKENS_DELAY };
 
+/* What becomes of bulk mail.  Block: it counts as blocked for its content. */
+enum tide_bulk_action {
+	TIDE_BULK_TAG,
+	TIDE_BULK_TEMPFAIL,
+	TIDE_BULK_REJECT,
+	TIDE_BULK_BLOCK
+};
+
+/* What is a copy: the message, or each of its recipients. */
+enum tide_bulk_copy { TIDE_BULK_MESSAGE, TIDE_BULK_RECIPIENT };
+
 /* The eight groups of leaky buckets: what is a drop, and who pays. */
 enum tide_group {
 	TIDE_OKSENDER, /* a message accepted */
@@ -104,6 +115,10 @@ struct tide_profile {
 	uint32_t clients_mode;		      /* enum tide_mode */
 	uint32_t clients_limit;		      /* addresses in a day; 0: none */
 	uint32_t text_log;		      /* 1: a line for each part */
+	uint32_t bulk_mode;		      /* enum tide_mode */
+	uint32_t bulk_threshold;	      /* copies */
+	uint32_t bulk_action;		      /* enum tide_bulk_action */
+	uint32_t bulk_counts;		      /* enum tide_bulk_copy */
 };
 
 struct tide_config {
@@ -145,6 +160,10 @@ struct tide_config {
 	uint64_t text_header_bytes;
 	uint64_t text_total_bytes;
 	char text_headers[TIDE_WORDS_MAX]; /* those that are parts */
+	uint64_t bulk_keys; /* different messages in a generation */
+	double bulk_error;  /* share of wrong counts when it is full */
+	uint32_t bulk_bits; /* of a cell */
+	uint64_t bulk_span; /* of a generation */
 
 	uint32_t profiles;
 	struct tide_profile profile[TIDE_PROFILES_MAX];
