@@ -8,6 +8,7 @@
 #   make check-tsan  the same under TSan
 #   make fuzz        TIME=60 seconds for each target of tests/fuzz (clang)
 #   make lint        clang-format, clang-tidy, cppcheck
+#   make reproduce   the tables of the paper behind bulk counts (minutes)
 #   make bench       ratios against null filters and plain structures
 #   make deps        what building needs (apt as root; else says the line)
 #   make install     DESTDIR= PREFIX=
@@ -129,6 +130,8 @@ $(B)/tests/load/t_mailbox: $(BOX)
 $(B)/tests/core/t_verdict: $(call obj,milter/verdict.c)
 $(B)/tests/core/t_headers: $(call obj,milter/headers.c)
 $(B)/tests/core/t_tags: $(call obj,milter/tags.c)
+$(B)/tests/reproduce/reproduce: $(call obj,$(addprefix tests/reproduce/, \
+	paper.c simulate.c))
 $(B)/tests/bench/nullthreaded: $(call obj,tests/bench/nullfilter.c)
 $(B)/tests/bench/nullthreaded: TESTLIBS = -lmilter
 
@@ -147,12 +150,15 @@ $(SEEDS): $(B)/tests/fuzz/t_%: $(B)/obj/tests/fuzz/fuzz_%.o \
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $^ $(CORELIBS)
 SCRIPTS  := $(wildcard tests/tools/t_*.sh tests/tree/t_*.sh tests/race/t_*.sh \
-	tests/demo/t_*.sh tests/rig/t_*.sh tests/model/t_*.sh)
+	tests/demo/t_*.sh tests/rig/t_*.sh tests/model/t_*.sh \
+	tests/reproduce/t_*.sh)
 STORMS   := $(wildcard tests/storm/t_*.sh)
 
 REMEMBERED = $(B)/tests/load/remembered
+REPRODUCE  = $(B)/tests/reproduce/reproduce
 
-test-programs: all $(FEED) $(REMEMBERED) $(UNIT) $(RACE) $(LOADTESTS) $(SEEDS)
+test-programs: all $(FEED) $(REMEMBERED) $(REPRODUCE) $(UNIT) $(RACE) \
+	$(LOADTESTS) $(SEEDS)
 
 run: deps
 	@$(MAKE) -s all $(FEED)
@@ -162,6 +168,11 @@ test: deps-test
 	@$(MAKE) -s test-programs
 	@B=$(B) FEED=$(FEED) tests/run $(UNIT) $(RACE) $(LOADTESTS) $(SEEDS) \
 	    $(SCRIPTS)
+
+# A paper's tables through our own counting filter, 1,000 rounds: minutes.
+reproduce: deps
+	@$(MAKE) -s $(REPRODUCE)
+	@$(REPRODUCE)
 
 # Unit and race tests of a sanitizer build.
 check-san:
@@ -270,8 +281,13 @@ clean:
 	rm -rf $(B) run
 
 .PHONY: all deps deps-test deps-lint run test test-all test-programs \
+<<<<<<< HEAD
 	check-san check-asan check-tsan check-clang storm fuzz fuzz-programs \
 	lint man install \
 	bench clean
+=======
+	check-san check-asan check-tsan check-clang storm lint man install \
+	bench reproduce clean
+>>>>>>> 5cdb12f (reproduce: the paper's tables through the product's counting filter)
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -104,27 +104,10 @@ tide_counting_find(const struct tide_counting *f, struct tide_hash h,
 	key->stripe =
 	    (uint32_t)((h.low ^ h.high) >> 40) % TIDE_COUNTING_STRIPES;
 	for (i = 0; i < f->shape.positions; i++) {
-		tide_counting_key_add(key, at);
+		tide_counting_key_add(f, key, at);
 		at = (at + step) % m;
 		step = (step + i + 1) % m;
 	}
-}
-
-struct place {
-	uint64_t word;
-	uint32_t shift;
-};
-
-/* cell / cells_a_word by multiplication: exact, as a cell has 36 bits and the
- * inverse errs by less than 2^-58 of a word. */
-static inline struct place
-place(const struct tide_counting *f, uint64_t cell)
-{
-	uint64_t word = (uint64_t)((unsigned __int128)cell * f->inverse >> 64);
-
-	return (struct place){ .word = word,
-		.shift =
-		    (uint32_t)(cell - word * f->cells_a_word) * f->shape.bits };
 }
 
 /* ---- registering ------------------------------------------------------- */
@@ -175,27 +158,33 @@ tide_counting_bury(const struct tide_counting *f, uint32_t slot)
 /* ---- counting ---------------------------------------------------------- */
 
 static inline uint32_t
-value(const struct tide_counting *f, uint64_t word, uint32_t shift)
+value(uint64_t word, uint64_t at, uint32_t most)
 {
-	return (uint32_t)(word >> shift) & f->most;
+	return (uint32_t)(word >> (at & 63)) & most;
+}
+
+static inline uint32_t
+read_cell(const tide_counting_word *cells, uint64_t at, uint32_t most)
+{
+	return value(
+	    atomic_load_explicit(&cells[at >> 6], memory_order_acquire), at,
+	    most);
 }
 
 /* The cell's new value. */
 static inline uint32_t
-raise_cell(const struct tide_counting *f, tide_counting_word *word,
-    uint32_t shift, uint32_t by)
+raise_cell(tide_counting_word *word, uint64_t at, uint32_t most, uint32_t by)
 {
 	uint64_t old = atomic_load_explicit(word, memory_order_relaxed);
-	uint32_t v, room, more;
+	uint32_t v, more;
 
 	do {
-		v = value(f, old, shift);
-		room = f->most - v;
-		more = by < room ? by : room;
+		v = value(old, at, most);
+		more = by < most - v ? by : most - v;
 		if (more == 0)
 			return v;
 	} while (!atomic_compare_exchange_weak_explicit(word, &old,
-	    old + ((uint64_t)more << shift), memory_order_acq_rel,
+	    old + ((uint64_t)more << (at & 63)), memory_order_acq_rel,
 	    memory_order_relaxed)); /* I4 */
 	return v + more;
 }
@@ -204,81 +193,55 @@ raise_cell(const struct tide_counting *f, tide_counting_word *word,
 static inline uint32_t
 missing(uint32_t v, uint32_t least, uint32_t n)
 {
-	if (v <= least)
-		return n;
-	return v - least < n ? n - (v - least) : 0;
-}
+	uint32_t there = v > least ? v - least : 0;
 
-/* Each of the key's cells. */
-static inline void
-read_cells(const struct tide_counting *f, const tide_counting_word *cells,
-    const struct place *at, uint32_t n, uint32_t *v)
-{
-	uint32_t i;
-
-	for (i = 0; i < n; i++) {
-		v[i] = value(f,
-		    atomic_load_explicit(
-			&cells[at[i].word], memory_order_acquire),
-		    at[i].shift);
-		TIDE_COUNTING_AT("read");
-	}
-}
-
-static inline uint32_t
-least_of(const uint32_t *v, uint32_t n, uint32_t least)
-{
-	uint32_t i;
-
-	for (i = 0; i < n; i++)
-		least = v[i] < least ? v[i] : least;
-	return least;
+	return there < n ? n - there : 0;
 }
 
 uint32_t
 tide_counting_insert(const struct tide_counting *f, tide_counting_word *cells,
     const struct tide_counting_key *key, uint32_t slot, uint32_t n)
 {
-	struct place at[TIDE_COUNTING_POSITIONS];
+	const uint32_t k = key->cells, most = f->most; /* kept in registers */
 	uint32_t before[TIDE_COUNTING_POSITIONS];
-	uint32_t now[TIDE_COUNTING_POSITIONS];
-	uint32_t i, by, least = BEYOND;
+	uint32_t i, v, by, least = BEYOND, count = most;
 
-	for (i = 0; i < key->cells; i++) {
-		at[i] = place(f, key->cell[i]);
-		__builtin_prefetch((const void *)&cells[at[i].word], 1);
-	}
+	for (i = 0; i < k; i++)
+		__builtin_prefetch((const void *)&cells[key->at[i] >> 6], 1);
 	atomic_store_explicit(&f->desk[slot].stripe, key->stripe + 1,
-	    memory_order_relaxed);		      /* I0 */
-	read_cells(f, cells, at, key->cells, before); /* I1 */
-	if (enter(f, key->stripe, slot)) {	      /* I2 */
-		TIDE_COUNTING_AT("entered");
-		read_cells(f, cells, at, key->cells, now); /* I3 */
-		least = least_of(now, key->cells, BEYOND);
+	    memory_order_relaxed); /* I0 */
+	for (i = 0; i < k; i++) {
+		before[i] = read_cell(cells, key->at[i], most); /* I1 */
+		TIDE_COUNTING_AT("read");
 	}
-	for (i = 0; i < key->cells; i++) {
+	if (enter(f, key->stripe, slot)) { /* I2 */
+		for (i = 0; i < k; i++) {
+			TIDE_COUNTING_AT("alone");
+			v = read_cell(cells, key->at[i], most); /* I3 */
+			least = v < least ? v : least;
+		}
+	}
+	for (i = 0; i < k; i++) {
+		TIDE_COUNTING_AT("raise");
 		by = missing(before[i], least, n);
-		now[i] = by == 0
-		    ? before[i]
-		    : raise_cell(f, &cells[at[i].word], at[i].shift, by);
-		TIDE_COUNTING_AT("raised"); /* I4 */
+		v = by == 0 ? before[i]
+			    : raise_cell(&cells[key->at[i] >> 6], key->at[i],
+				  most, by); /* I4 */
+		count = v < count ? v : count;
 	}
+	TIDE_COUNTING_AT("raised");
 	leave(f, key->stripe, slot); /* I5 */
 	TIDE_COUNTING_AT("left");
 	atomic_store_explicit(
 	    &f->desk[slot].stripe, 0, memory_order_release); /* I6 */
-	return least_of(now, key->cells, f->most);
+	return count;
 }
 
 uint32_t
 tide_counting_cell(const struct tide_counting *f,
     const tide_counting_word *cells, uint64_t cell)
 {
-	struct place at = place(f, cell);
-
-	return value(f,
-	    atomic_load_explicit(&cells[at.word], memory_order_acquire),
-	    at.shift);
+	return read_cell(cells, tide_counting_at(f, cell), f->most);
 }
 
 uint32_t
@@ -288,7 +251,7 @@ tide_counting_count(const struct tide_counting *f,
 	uint32_t i, v, count = f->most;
 
 	for (i = 0; i < key->cells; i++) {
-		v = tide_counting_cell(f, cells, key->cell[i]);
+		v = read_cell(cells, key->at[i], f->most);
 		count = v < count ? v : count;
 	}
 	return count;

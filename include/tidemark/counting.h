@@ -114,23 +114,37 @@ void tide_counting_attach(struct tide_counting *,
 struct tide_counting_key {
 	uint32_t cells;
 	uint32_t stripe;
-	uint64_t cell[TIDE_COUNTING_POSITIONS];
+	uint64_t at[TIDE_COUNTING_POSITIONS]; /* word << 6 | first bit */
 };
 
 void tide_counting_find(
     const struct tide_counting *, struct tide_hash, struct tide_counting_key *);
 
+/*
+ * A cell's word and first bit.  cell / cells_a_word by multiplication: exact,
+ * as a cell has 36 bits and the inverse errs by less than 2^-58 of a word.
+ */
+static inline uint64_t
+tide_counting_at(const struct tide_counting *f, uint64_t cell)
+{
+	uint64_t word = (uint64_t)((unsigned __int128)cell * f->inverse >> 64);
+
+	return word << 6 | (cell - word * f->cells_a_word) * f->shape.bits;
+}
+
 /* One more cell, unless it has it already. */
 static inline void
-tide_counting_key_add(struct tide_counting_key *key, uint64_t cell)
+tide_counting_key_add(
+    const struct tide_counting *f, struct tide_counting_key *key, uint64_t cell)
 {
+	uint64_t at = tide_counting_at(f, cell);
 	uint32_t i;
 
 	for (i = 0; i < key->cells; i++)
-		if (key->cell[i] == cell)
+		if (key->at[i] == at)
 			return;
 	if (key->cells < TIDE_COUNTING_POSITIONS)
-		key->cell[key->cells++] = cell;
+		key->at[key->cells++] = at;
 }
 
 /*

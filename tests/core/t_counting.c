@@ -57,17 +57,24 @@ make(uint64_t m, uint32_t k, uint32_t bits)
 
 static uint8_t plain[1u << 16];
 
+/* The cell's number again. */
+static uint64_t
+cell_of(uint64_t at)
+{
+	return (at >> 6) * (64 / f.shape.bits) + (at & 63) / f.shape.bits;
+}
+
 static uint32_t
 plain_insert(const struct tide_counting_key *key, uint32_t most)
 {
 	uint32_t i, least = most;
 
 	for (i = 0; i < key->cells; i++)
-		if (plain[key->cell[i]] < least)
-			least = plain[key->cell[i]];
+		if (plain[cell_of(key->at[i])] < least)
+			least = plain[cell_of(key->at[i])];
 	for (i = 0; i < key->cells; i++)
-		if (plain[key->cell[i]] == least && least < most)
-			plain[key->cell[i]]++;
+		if (plain[cell_of(key->at[i])] == least && least < most)
+			plain[cell_of(key->at[i])]++;
 	return least < most ? least + 1 : most;
 }
 
@@ -148,15 +155,15 @@ test_growth(void)
 	unsigned i;
 
 	make(100, 3, 5);
-	tide_counting_key_add(&y, 10);
-	tide_counting_key_add(&y, 20);
-	tide_counting_key_add(&y, 10);
+	tide_counting_key_add(&f, &y, 10);
+	tide_counting_key_add(&f, &y, 20);
+	tide_counting_key_add(&f, &y, 10);
 	CHECK_INT(y.cells, 2);
 	CHECK_INT(tide_counting_insert(&f, cells, &y, 0, 1), 1);
 	CHECK_INT(tide_counting_cell(&f, cells, 10), 1);
-	tide_counting_key_add(&x, 10);
-	tide_counting_key_add(&x, 20);
-	tide_counting_key_add(&x, 30);
+	tide_counting_key_add(&f, &x, 10);
+	tide_counting_key_add(&f, &x, 20);
+	tide_counting_key_add(&f, &x, 30);
 	CHECK_INT(tide_counting_count(&f, cells, &x), 0);
 	for (i = 1; i <= 4; i++) {
 		CHECK_INT(tide_counting_insert(&f, cells, &x, 0, 1), i);

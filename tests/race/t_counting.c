@@ -83,17 +83,17 @@ key_of(unsigned x)
 static void
 insert_naively(const struct tide_counting_key *key, uint32_t n)
 {
-	struct place at[TIDE_COUNTING_POSITIONS];
-	uint32_t v[TIDE_COUNTING_POSITIONS], i, least;
+	uint32_t v[TIDE_COUNTING_POSITIONS], i, least = BEYOND;
 
-	for (i = 0; i < key->cells; i++)
-		at[i] = place(&f, key->cell[i]);
-	read_cells(&f, shared->cells, at, key->cells, v);
-	least = least_of(v, key->cells, BEYOND);
+	for (i = 0; i < key->cells; i++) {
+		v[i] = read_cell(shared->cells, key->at[i], f.most);
+		least = v[i] < least ? v[i] : least;
+		at_step();
+	}
 	for (i = 0; i < key->cells; i++) {
 		if (v[i] < least + n)
-			(void)raise_cell(&f, &shared->cells[at[i].word],
-			    at[i].shift, least + n - v[i]);
+			(void)raise_cell(&shared->cells[key->at[i] >> 6],
+			    key->at[i], f.most, least + n - v[i]);
 		at_step();
 	}
 }
