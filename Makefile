@@ -281,13 +281,8 @@ clean:
 	rm -rf $(B) run
 
 .PHONY: all deps deps-test deps-lint run test test-all test-programs \
-<<<<<<< HEAD
 	check-san check-asan check-tsan check-clang storm fuzz fuzz-programs \
 	lint man install \
-	bench clean
-=======
-	check-san check-asan check-tsan check-clang storm lint man install \
 	bench reproduce clean
->>>>>>> 5cdb12f (reproduce: the paper's tables through the product's counting filter)
 .SECONDARY:
 .DELETE_ON_ERROR:

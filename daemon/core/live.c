@@ -81,6 +81,7 @@ plan_head(
 	h->accounts = power_of_two(c->max_accounts);
 	h->decisions = c->max_decisions;
 	h->flow = plan_flow(c);
+	h->bulk = tide_counting_size(c->bulk_keys, c->bulk_error, c->bulk_bits);
 	read_boot_id(h->boot_id);
 	if (getrandom(&h->instance, sizeof h->instance, 0) !=
 	    (ssize_t)sizeof h->instance)
@@ -312,6 +313,7 @@ judge_head(const struct opening *o, const struct tide_control_head *h,
 	    memcmp(&h->recipients, &want->recipients, sizeof h->recipients) !=
 		0 ||
 	    memcmp(&h->flow, &want->flow, sizeof h->flow) != 0 ||
+	    memcmp(&h->bulk, &want->bulk, sizeof h->bulk) != 0 ||
 	    h->bans != want->bans || h->accounts != want->accounts ||
 	    h->decisions != want->decisions || h->slots != want->slots) {
 		(void)tide_err_set(

@@ -21,6 +21,8 @@
  *   tokens    workers; collector       all three
  *   distinct  workers                  all three
  *   decisions workers                  all three
+ *   bulk      workers; collector       all three
+ *   neighbours collector               collector
  *
  * Tools map everything read-only.  Bytes found here were written by another
  * process: check them, never assert on them.
@@ -35,6 +37,7 @@
 
 #include "tidemark/bloom.h"
 #include "tidemark/buckets.h"
+#include "tidemark/bulk.h"
 #include "tidemark/config.h"
 #include "tidemark/counters.h"
 #include "tidemark/distinct.h"
@@ -65,6 +68,8 @@ enum tide_region_id {
 	TIDE_REGION_TOKENS,
 	TIDE_REGION_DISTINCT,
 	TIDE_REGION_DECISIONS,
+	TIDE_REGION_BULK,
+	TIDE_REGION_NEIGHBOURS,
 	TIDE_REGIONS
 };
 
@@ -83,6 +88,7 @@ struct tide_control_head {
 	struct tide_hash_key key;
 	struct tide_bloom_shape senders, recipients;
 	struct tide_flow_shape flow;
+	struct tide_counting_shape bulk;
 	uint32_t slots;
 	uint32_t bans;
 	uint32_t accounts; /* a power of two */
@@ -222,6 +228,7 @@ struct tide_map {
 	struct tide_tokens tokens;
 	struct tide_distinct distinct;
 	struct tide_ring ring;
+	struct tide_bulk bulk;
 	void *base[TIDE_REGIONS];
 	size_t length[TIDE_REGIONS];
 	uint64_t table_id; /* which published table this is */

@@ -490,7 +490,8 @@ scribble(void *arg)
 static bool
 is_collectors(unsigned region)
 {
-	return region == TIDE_REGION_FLOW || region == TIDE_REGION_BANS;
+	return region == TIDE_REGION_FLOW || region == TIDE_REGION_BANS ||
+	    region == TIDE_REGION_NEIGHBOURS;
 }
 
 static bool
