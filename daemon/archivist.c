@@ -1,6 +1,7 @@
 /*
  * archivist - the thread that may wait for a disk: lapses, sealing,
- * checkpoints, expiry.  Mail never waits for it.
+ * checkpoints, expiry; and what takes long, as clearing old bulk counts.
+ * Mail never waits for it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@ struct archivist {
 	uint64_t expired_ms;
 	uint64_t complained_ms;
 	uint64_t failures; /* in a row */
+	struct tide_bulk_turn bulk;
 };
 
 /* ---- trouble ----------------------------------------------------------- */
@@ -234,6 +236,9 @@ do_round(struct archivist *a)
 	if (rc < 0 && !a->asked[ERRAND_SEAL])
 		went_wrong(a, &err);
 	report(a, ERRAND_SEAL, rc < 0 ? -1 : 0, &err);
+	if (tide_bulk_round(
+		a->c->map, &a->bulk, tide_clock_wall_ms(), a->config.bulk_span))
+		tide_count(a->c->map->counters, TIDE_COUNT_BULK_TURNS, 1);
 	if (a->asked[ERRAND_CHECKPOINT] || rc > 0 ||
 	    now >= a->checkpoint_ms + a->config.checkpoint_every) {
 		rc = checkpoint(a, &err);

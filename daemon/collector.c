@@ -99,6 +99,17 @@ retire_map(
 	    &c->map->flow, &c->carried.bytes, &c->carried.size, err);
 }
 
+/* Bulk counts of the old map, if the new one's cells are the same. */
+static void
+carry_bulk(struct tide_map *to, const struct tide_map *from)
+{
+	if (memcmp(&to->control->head.bulk, &from->control->head.bulk,
+		sizeof to->control->head.bulk) == 0)
+		tide_bulk_carry(&to->bulk, &from->bulk);
+	else
+		tide_log(TIDE_LOG_WARNING, "bulk counts begin anew");
+}
+
 /* As they are, if their tables have the same size: false if not. */
 static bool
 copy_allowances(struct tide_map *to, const struct tide_map *from)
@@ -135,6 +146,7 @@ replace_outgrown(struct collector *c, struct tide_err *err)
 	}
 	if (rc == 0) {
 		add_counters(c->map->counters, kept);
+		carry_bulk(c->map, old);
 		tide_log(TIDE_LOG_INFO, "live map made with its new sizes; %s",
 		    copy_allowances(c->map, old)
 			? "nothing was lost"
@@ -199,6 +211,7 @@ open_everything(struct collector *c, struct tide_err *err)
 	}
 	if (keeper_open(c, err) < 0 || reputation_open(c, err) < 0)
 		return -1;
+	tide_bulk_open(&c->map->bulk, tide_clock_wall_ms());
 	atomic_store(&c->map->control->generation, c->generation);
 	atomic_store(&c->map->control->collector_pid, (uint32_t)getpid());
 	tide_count(c->map->counters, TIDE_COUNT_COLLECTOR_STARTS, 1);

@@ -8,7 +8,8 @@
  *  K2 pid, started, then state = SERVING     release
  *  K3 PR_SET_PDEATHSIG = none
  *  A2 waitpid() says it is gone
- *  A3 note a lapse; epoch = 0, state = FREE  release, in this order
+ *  A3 note a lapse; epoch = 0, off the books of bulk counts (counting.h),
+ *     state = FREE                           release, in this order
  * Why:   only the acceptor gives slots away and only it buries, so that
  *        nobody clears the epoch of a slot that has a new tenant (epoch.h).
  *        A3 after A2: a process that may still run one instruction is never
@@ -192,6 +193,8 @@ static void
 free_slot(struct tide_slot *s)
 {
 	tide_epoch_bury(&s->epoch);
+	tide_counting_bury(
+	    &roster.map->bulk.filter, (uint32_t)(s - roster.map->slots));
 	atomic_store_explicit(&s->state, TIDE_SLOT_FREE, memory_order_release);
 }
 

@@ -10,7 +10,9 @@
 
 /* The regions that are kept, and where their manifest entry stands. */
 static const unsigned kept[] = { TIDE_REGION_COUNTERS, TIDE_REGION_WINDOW0,
-	TIDE_REGION_WINDOW1 };
+	TIDE_REGION_WINDOW1, TIDE_REGION_BULK, TIDE_REGION_NEIGHBOURS };
+#define BULK 3u
+#define NEIGHBOURS 4u
 #define KEPT (sizeof kept / sizeof *kept)
 #define FLOW KEPT /* then come the buckets, as records */
 #define PARTS (KEPT + 1)
@@ -24,6 +26,7 @@ struct manifest {
 	uint64_t bypass_until_ms;
 	struct tide_control_head head; /* the map's; its key left out */
 	struct tide_bloom_shape shape[TIDE_FILTERS];
+	struct tide_counting_shape bulk;
 	uint64_t length[PARTS];
 	uint64_t digest[PARTS]; /* of the chunks' checks, in order */
 	uint64_t check;
@@ -258,6 +261,7 @@ plan(struct tide_archive *a, const struct tide_map *map, uint64_t now_ms,
 	memset(&m->head.key, 0, sizeof m->head.key);
 	for (i = 0; i < TIDE_FILTERS; i++)
 		m->shape[i] = *tide_window_shape(map, i);
+	m->bulk = map->control->head.bulk;
 	return put_manifest(a, m, false, err);
 }
 
@@ -428,6 +432,20 @@ load_window(struct tide_archive *a, struct tide_txn *txn,
 	return rc;
 }
 
+/* Counts are a loss that can be borne: what cannot be read is left out. */
+static void
+load_bulk(
+    struct tide_txn *txn, const struct manifest *m, struct tide_checkpoint *c)
+{
+	if (!tide_counting_sane(&m->bulk) ||
+	    m->length[BULK] < tide_bulk_own_bytes(&m->bulk, 1) ||
+	    m->length[NEIGHBOURS] < tide_bulk_neighbours_bytes(&m->bulk))
+		return;
+	c->bulk_shape = m->bulk;
+	c->bulk[0] = load_region(txn, m, BULK);
+	c->bulk[1] = load_region(txn, m, NEIGHBOURS);
+}
+
 static int
 load_side(struct tide_archive *a, struct tide_txn *txn,
     const struct manifest *m, struct tide_checkpoint *c, struct tide_err *err)
@@ -444,6 +462,7 @@ load_side(struct tide_archive *a, struct tide_txn *txn,
 		    a->path, (unsigned long long)m->sequence);
 	c->flow = load_region(txn, m, FLOW); /* NULL: nothing to restore */
 	c->flow_size = c->flow != NULL ? (size_t)m->length[FLOW] : 0;
+	load_bulk(txn, m, c);
 	if (load_window(a, txn, m, 1, c, err) < 0 ||
 	    load_window(a, txn, m, 2, c, err) < 0)
 		return -1;
@@ -482,6 +501,8 @@ tide_checkpoint_free(struct tide_checkpoint *c)
 
 	free(c->counters);
 	free(c->flow);
+	free(c->bulk[0]);
+	free(c->bulk[1]);
 	for (i = 0; i < 2; i++)
 		for (k = 0; k < TIDE_FILTERS; k++)
 			free(c->words[i][k]);
@@ -500,6 +521,20 @@ restore_counters(struct tide_map *map, const struct tide_counters *from)
 			    atomic_load(&from->value[row][i]));
 }
 
+/* Only into the same shape: cells of another size mean nothing. */
+static void
+restore_bulk(struct tide_map *map, const struct tide_checkpoint *c)
+{
+	struct tide_bulk from;
+
+	if (c->bulk[0] == NULL || c->bulk[1] == NULL ||
+	    memcmp(&c->bulk_shape, &map->control->head.bulk,
+		sizeof c->bulk_shape) != 0)
+		return;
+	tide_bulk_attach(&from, &c->bulk_shape, 1, c->bulk[0], c->bulk[1]);
+	tide_bulk_carry(&map->bulk, &from);
+}
+
 int
 tide_checkpoint_restore(struct tide_archive *a, struct tide_map *map,
     struct tide_carried *carried, struct tide_err *err)
@@ -511,6 +546,7 @@ tide_checkpoint_restore(struct tide_archive *a, struct tide_map *map,
 	if (rc <= 0)
 		return rc;
 	restore_counters(map, c.counters);
+	restore_bulk(map, &c);
 	atomic_store(&map->control->bypass_until_ms, c.bypass_until_ms);
 	*carried = (struct tide_carried){
 		.bytes = c.flow, .size = c.flow_size, .taken_ms = c.taken_ms

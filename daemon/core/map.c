@@ -17,7 +17,8 @@
 
 const char *const tide_region_name[TIDE_REGIONS] = { "control", "acceptor",
 	"slots", "counters", "window0", "window1", "flow", "buckets",
-	"mailboxes", "bans", "tokens", "distinct", "decisions", "addresses" };
+	"mailboxes", "bans", "tokens", "distinct", "decisions", "addresses",
+	"bulk", "neighbours" };
 
 const char *const tide_stage_name[TIDE_STAGES] = { "none", "connect", "mail",
 	"rcpt", "eom", "body" };
@@ -35,7 +36,9 @@ tide_map_layout(void)
 		sizeof(struct tide_distinct_sketch),
 		sizeof(struct tide_ring_entry),
 		sizeof(struct tide_control_head),
-		sizeof(struct tide_addresses_head) };
+		sizeof(struct tide_addresses_head),
+		sizeof(struct tide_counting_desk), TIDE_COUNTING_STRIPES,
+		sizeof(struct tide_bulk_head) };
 
 	return (uint32_t)tide_hash_check(sizes, sizeof sizes);
 }
@@ -75,6 +78,10 @@ tide_map_region_length(
 		return pages(tide_ring_size(head->decisions));
 	case TIDE_REGION_ADDRESSES:
 		return pages(tide_addresses_size(&head->addresses));
+	case TIDE_REGION_BULK:
+		return pages(tide_bulk_own_bytes(&head->bulk, head->slots));
+	case TIDE_REGION_NEIGHBOURS:
+		return pages(tide_bulk_neighbours_bytes(&head->bulk));
 	default:
 		return TIDE_PAGE + pages(tide_bloom_bytes(&head->senders)) +
 		    pages(tide_bloom_bytes(&head->recipients)) +
@@ -177,7 +184,8 @@ protection(enum tide_map_role role, unsigned region)
 	    (role == TIDE_MAP_ACCEPTOR &&
 		(region == TIDE_REGION_CONTROL || region == TIDE_REGION_FLOW ||
 		    region == TIDE_REGION_BANS ||
-		    region == TIDE_REGION_ADDRESSES)))
+		    region == TIDE_REGION_ADDRESSES ||
+		    region == TIDE_REGION_NEIGHBOURS)))
 		return PROT_READ;
 	return PROT_READ | PROT_WRITE;
 }
@@ -254,6 +262,9 @@ name_regions(struct tide_map *map)
 	};
 	tide_addresses_attach(&map->addresses, map->base[TIDE_REGION_ADDRESSES],
 	    &map->control->head.addresses);
+	tide_bulk_attach(&map->bulk, &map->control->head.bulk,
+	    map->control->head.slots, map->base[TIDE_REGION_BULK],
+	    map->base[TIDE_REGION_NEIGHBOURS]);
 	tide_flow_attach(&map->flow, map->base[TIDE_REGION_FLOW],
 	    map->base[TIDE_REGION_BUCKETS], map->base[TIDE_REGION_MAILBOXES],
 	    &map->control->head.flow);

@@ -7,6 +7,7 @@
  *
  * What is loaded back is not put into a new map but becomes sealed windows
  * that end at the checkpoint: what came after it is a gap, and is shown so.
+ * Bulk counts alone go on where they were.
  */
 #ifndef TIDEMARK_CHECKPOINT_H
 #define TIDEMARK_CHECKPOINT_H
@@ -26,6 +27,8 @@ struct tide_checkpoint {
 	uint64_t *words[2][TIDE_FILTERS];
 	char *flow; /* flow_state.h */
 	size_t flow_size;
+	struct tide_counting_shape bulk_shape;
+	char *bulk[2]; /* regions bulk and neighbours, or NULL */
 };
 
 /* Buckets on their way into a new map; bytes are to be freed. */
@@ -44,7 +47,8 @@ int tide_checkpoint_load(
 void tide_checkpoint_free(struct tide_checkpoint *);
 
 /*
- * Load it and store its windows in the archive; counters into the map.  The
+ * Load it and store its windows in the archive; counters and counts into the
+ * map.  The
  * buckets are handed out, for a pool that is not open yet.
  */
 int tide_checkpoint_restore(struct tide_archive *, struct tide_map *,

@@ -72,6 +72,13 @@ X(DISTINCT_UNCOUNTED, distinct_uncounted, PROFILE, \
     "reached") \
 X(MESSAGES_CUT, messages_cut, PROFILE, \
     "messages of which something was not read, past one of the text caps") \
+X(BULK_COPIES, bulk_copies, PROFILE, "copies of messages counted") \
+X(BULK_UNSIGNED, bulk_unsigned, PROFILE, \
+    "messages not counted for want of text and attachments") \
+X(BULK_EXCEPTED, bulk_excepted, PROFILE, \
+    "bulk mail let pass because its sender is an exception") \
+X(BULK_MET, bulk_met, PROFILE, \
+    "other messages past bulk_threshold, dry-run or not") \
 X(AUDITS, audits, GLOBAL, "checks of the buckets' books") \
 X(AUDIT_FAULTS, audit_faults, GLOBAL, "faults that they found") \
 X(SENDERS_NEW, senders_new, GLOBAL, "new senders in their window") \
@@ -112,7 +119,8 @@ X(ADDRESSES_LISTED, addresses_listed, PROFILE, \
 X(ADDRESSES_EXCEPTED, addresses_excepted, PROFILE, \
     "messages from senders on it that are exceptions") \
 X(RECIPIENTS_LISTED, recipients_listed, PROFILE, \
-    "recipients refused because the sender was on it")
+    "recipients refused because the sender was on it") \
+X(BULK_TURNS, bulk_turns, GLOBAL, "generations of bulk counts begun")
 /* clang-format on */
 
 enum tide_counter {

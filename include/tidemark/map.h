@@ -22,6 +22,8 @@
  *   distinct  workers                  all three
  *   decisions workers                  all three
  *   addresses collector                collector
+ *   bulk      workers; collector       all three
+ *   neighbours collector               collector
  *
  * Tools map everything read-only.  Bytes found here were written by another
  * process: check them, never assert on them.
@@ -37,6 +39,7 @@
 #include "tidemark/addresses.h"
 #include "tidemark/bloom.h"
 #include "tidemark/buckets.h"
+#include "tidemark/bulk.h"
 #include "tidemark/config.h"
 #include "tidemark/counters.h"
 #include "tidemark/distinct.h"
@@ -69,6 +72,8 @@ enum tide_region_id {
 	TIDE_REGION_DISTINCT,
 	TIDE_REGION_DECISIONS,
 	TIDE_REGION_ADDRESSES,
+	TIDE_REGION_BULK,
+	TIDE_REGION_NEIGHBOURS,
 	TIDE_REGIONS
 };
 
@@ -88,6 +93,7 @@ struct tide_control_head {
 	struct tide_bloom_shape senders, recipients, content;
 	uint32_t profile[TIDE_PROFILES_MAX]; /* tide_hbf_profile(), or 0 */
 	struct tide_flow_shape flow;
+	struct tide_counting_shape bulk;
 	uint32_t slots;
 	uint32_t bans;
 	uint32_t accounts; /* a power of two */
@@ -245,6 +251,7 @@ struct tide_map {
 	struct tide_distinct distinct;
 	struct tide_ring ring;
 	struct tide_addresses addresses;
+	struct tide_bulk bulk;
 	void *base[TIDE_REGIONS];
 	size_t length[TIDE_REGIONS];
 	uint64_t table_id; /* which published table this is */

@@ -491,7 +491,7 @@ static bool
 is_collectors(unsigned region)
 {
 	return region == TIDE_REGION_FLOW || region == TIDE_REGION_BANS ||
-	    region == TIDE_REGION_ADDRESSES;
+	    region == TIDE_REGION_ADDRESSES || region == TIDE_REGION_NEIGHBOURS;
 }
 
 static bool

@@ -30,6 +30,7 @@ fixture_config(struct tide_config *c)
 	c->max_buckets = 64;
 	c->max_bans = 64;
 	c->max_accounts = 64;
+	c->bulk_keys = 1000;
 	c->window_senders = 100;
 	c->window_recipients = 100;
 	c->window_error = 0.01;

@@ -88,6 +88,25 @@ check "mutant: cleared before it is in the archive" \
 check "mutant: the dead keep their place among the windows" \
 	caught epoch -DNO_BURIAL
 
+# ---- counting ----------------------------------------------------------------
+
+check "counting: no cell is below the copies inserted, one worker killed" \
+	holds counting -DWORKERS=2 -DCOPIES=2
+check "counting: nor with three workers at once" \
+	holds counting -DKILLS=0 -DFOREIGN=0
+check "mutant: the cells are first read when registered" \
+	caught counting -DREAD_LATE
+check "mutant: nobody registers" \
+	caught counting -DNAIVE
+check "mutant: the stripe's other words are not looked at" \
+	caught counting -DONE_WORD
+check "mutant: they are looked at too early" \
+	caught counting -DLATE_LOOK
+check "mutant: the bit is cleared before the cells are raised" \
+	caught counting -DLEAVE_FIRST
+check "mutant: two workers share a bit" \
+	caught counting -DSHARED_BIT
+
 # ---- larger ------------------------------------------------------------------
 
 if [ -n "${STORM:-}" ]; then
@@ -96,6 +115,12 @@ if [ -n "${STORM:-}" ]; then
 		holds buckets -DOPS0=1 -DTICKS=2 -DKILLS=2
 	check "buckets: five adds without a tick" \
 		holds buckets -DOPS0=3 -DOPS1=2 -DTICKS=0 -DKILLS=0
+	check "counting: other messages raise the cells more often" \
+		holds counting -DWORKERS=2 -DCOPIES=2 -DFOREIGN=2
+	check "counting: three workers, one killed" \
+		holds counting -DFOREIGN=0
+	check "counting: three workers and other messages" \
+		holds counting -DKILLS=0
 	check "epoch: the collector killed twice" \
 		holds epoch -DBURSTS=1 -DCRASHES=2
 fi

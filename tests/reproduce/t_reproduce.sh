@@ -1,0 +1,4 @@
+#!/bin/sh
+# t_reproduce - the paper's tables through our own counting filter: 60 rounds,
+# seed 1.  `make reproduce` is the full form.
+exec "${B:-build}/tests/reproduce/reproduce" --quick
