@@ -10,7 +10,7 @@
 #include "tidemark/clock.h"
 
 const char *const tide_archive_tables[TIDE_TABLES + 1] = { "meta", "windows",
-	"filters", "lapses", "bans", "checkpoint", NULL };
+	"filters", "lapses", "bans", "checkpoint", "egress", NULL };
 
 #define META TIDE_TABLE_META
 

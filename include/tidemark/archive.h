@@ -30,6 +30,7 @@ enum tide_archive_table {
 	TIDE_TABLE_LAPSES,     /* from, kind -> struct tide_lapse */
 	TIDE_TABLE_BANS,       /* key -> struct tide_ban, check */
 	TIDE_TABLE_CHECKPOINT, /* side, region, chunk -> check, bytes */
+	TIDE_TABLE_EGRESS,     /* kind, networks -> struct tide_egress, check */
 	TIDE_TABLES
 };
 
