@@ -68,10 +68,10 @@ all: $(PROGRAMS) man
 
 BUILD_DEPS = gcc libc6-dev liblmdb-dev libmilter-dev libjemalloc-dev \
 	     libxxhash-dev libsodium-dev libidn2-dev libutf8proc-dev \
-	     libzstd-dev
+	     libzstd-dev libnftables-dev
 TEST_DEPS  = $(BUILD_DEPS) m4 perl swaks sasl2-bin libsasl2-modules \
 	     libsasl2-modules-db libdb5.3 libldap-2.5-0 libnsl2 libsasl2-2 \
-	     libssl3 libwrap0 libicu72 lmdb-utils mandoc iproute2 spin
+	     libssl3 libwrap0 libicu72 lmdb-utils mandoc iproute2 nftables spin
 LINT_DEPS  = clang clang-format clang-tidy cppcheck shellcheck
 
 deps:

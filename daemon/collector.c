@@ -284,11 +284,15 @@ collect(const struct options *options)
 {
 	static struct collector c = { .lock = PTHREAD_MUTEX_INITIALIZER,
 		.ban_lock = PTHREAD_MUTEX_INITIALIZER,
-		.changed = PTHREAD_COND_INITIALIZER };
+		.changed = PTHREAD_COND_INITIALIZER,
+		.egress_lock = PTHREAD_MUTEX_INITIALIZER,
+		.egress_changed = PTHREAD_COND_INITIALIZER };
 	struct tide_err err;
 	sigset_t signals;
 
 	c.options = options;
+	/* no two lives of a collector count the same numbers */
+	c.egress_generation = tide_clock_wall_ms() << 20;
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);

@@ -86,6 +86,10 @@ struct collector {
 	uint64_t longest_ms; /* of all allowances, from empty to full */
 	uint64_t swept;	     /* slots of tokens, in this turn */
 	bool stop;
+
+	pthread_mutex_t egress_lock; /* over what follows */
+	pthread_cond_t egress_changed;
+	uint64_t egress_generation; /* of lists and bans: verbs_egress.c */
 };
 
 /* reload.c: check the file and take it over.  -1 with every complaint in
@@ -108,6 +112,9 @@ commit_bans(struct collector *, const struct tide_config *, struct tide_err *);
 int ban_by_hand(struct collector *, const struct tide_key *, uint64_t for_ms,
     const char *reason, struct tide_ban *, struct tide_err *);
 int unban(struct collector *, const struct tide_key *, struct tide_err *);
+
+/* verbs_egress.c: the lists, or a ban that may count among them, changed. */
+void egress_touch(struct collector *);
 
 /* chore.c: have the first thread do it; -1 if it is not done yet. */
 int chore_ask(struct collector *, struct chore *, struct tide_err *);

@@ -201,6 +201,11 @@ static const struct verb {
 	{ "bucket-reset", true, do_bucket_reset },
 	{ "report", true, do_report },
 	{ "audit", true, do_audit },
+	{ "egress-add", true, do_egress_add },
+	{ "egress-del", true, do_egress_del },
+	{ "egress-list", false, do_egress_list },
+	{ "egress-poll", false, do_egress_poll },
+	{ "egress-checked", true, do_egress_checked },
 };
 
 void

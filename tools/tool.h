@@ -75,6 +75,7 @@ int run_configtest(struct tool *);
 int run_counters(struct tool *);
 int run_dump(struct tool *);
 int run_normalise(struct tool *);
+int run_egress(struct tool *);
 int run_query(struct tool *);
 int run_reload(struct tool *);
 int run_report(struct tool *);
