@@ -239,6 +239,7 @@ install: all
 	install -m 644 tools/tidemark.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(B)/man/tidemark.conf.5 $(DESTDIR)$(PREFIX)/share/man/man5
 	install -m 644 daemon/tidemarkd.8 milter/tidemark-milter.8 \
+	    tools/tidemark-egress.8 \
 	    $(DESTDIR)$(PREFIX)/share/man/man8
 	install -d $(DESTDIR)$(PREFIX)/share/tidemark/sendmail \
 	    $(DESTDIR)$(PREFIX)/share/tidemark/postfix
@@ -251,6 +252,8 @@ install: all
 	    $(DESTDIR)$(PREFIX)/lib/sysusers.d
 	sed 's|@SBINDIR@|$(PREFIX)/sbin|' conf/systemd/tidemark.service \
 	    >$(DESTDIR)$(PREFIX)/lib/systemd/system/tidemark.service
+	sed 's|@BINDIR@|$(PREFIX)/bin|' conf/systemd/tidemark-egress.service \
+	    >$(DESTDIR)$(PREFIX)/lib/systemd/system/tidemark-egress.service
 	install -m 644 conf/systemd/tidemark.sysusers.conf \
 	    $(DESTDIR)$(PREFIX)/lib/sysusers.d/tidemark.conf
 

@@ -19,7 +19,7 @@
 #include "output.h"
 #include "tidemark/clock.h"
 
-#define POLL_MS 4000u
+#define POLL_MS 2000u
 #define AWAY_S 2
 #define LISTINGS 5	   /* tries for a list that did not change meanwhile */
 #define CLOCK_STEP_MS 2000 /* until= is wall time, the kernel counts its own */
