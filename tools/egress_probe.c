@@ -224,7 +224,7 @@ enum tide_egress_verdict
 egress_probe(const struct tide_ip *ip, const struct egress_options *o,
     char *said, size_t size)
 {
-	static struct talk t;
+	struct talk t;
 	enum tide_egress_verdict verdict = TIDE_EGRESS_UNREACHABLE;
 	char ignored[8];
 

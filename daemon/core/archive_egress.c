@@ -226,6 +226,7 @@ tide_archive_checked_egress(struct tide_archive *a,
 	struct tide_egress found[AT_ONCE], last;
 	int n, i, stored, sum = 0;
 
+	memset(found, 0, sizeof found);
 	do {
 		struct page p = { .kind = TIDE_EGRESS_PERMIT,
 			.out = found,

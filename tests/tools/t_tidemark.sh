@@ -45,7 +45,7 @@ check() { # NAME, after the last command's status
 }
 
 commands="status query why tail replay dump counters configtest config reload
-bypass seal checkpoint banned ban unban bucket report audit size help"
+bypass seal checkpoint banned ban unban bucket report audit size egress help"
 
 # ---- help ------------------------------------------------------------------
 
