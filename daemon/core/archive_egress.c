@@ -39,8 +39,8 @@ key_of(const struct tide_egress *e)
 	return k;
 }
 
-static bool
-read_stored(struct tide_bytes value, struct tide_egress *e)
+bool
+tide_egress_stored(struct tide_bytes value, struct tide_egress *e)
 {
 	struct stored s;
 
@@ -83,7 +83,7 @@ put_over(
 
 	if (found < 0)
 		return -1;
-	if (found == 1 && read_stored(value, &old)) {
+	if (found == 1 && tide_egress_stored(value, &old)) {
 		e.since_ms = old.since_ms;
 		e.checked_ms = old.checked_ms;
 		e.verdict = old.verdict;
@@ -159,7 +159,8 @@ take(void *arg, struct tide_bytes key, struct tide_bytes value,
 	(void)err;
 	if (p->count == p->most || ((const uint8_t *)key.data)[0] != p->kind)
 		return 1;
-	if (read_stored(value, e) && (p->wanted == NULL || p->wanted(p, e)))
+	if (tide_egress_stored(value, e) &&
+	    (p->wanted == NULL || p->wanted(p, e)))
 		p->count++;
 	return 0;
 }
@@ -267,7 +268,7 @@ del_if_over(
 	int found = tide_txn_get(
 	    txn, TABLE, tide_bytes(k.byte, KEY_BYTES), &value, err);
 
-	if (found == 1 && read_stored(value, &now) &&
+	if (found == 1 && tide_egress_stored(value, &now) &&
 	    now.until_ms != e->until_ms)
 		return 0;
 	return found == 1 ? del(txn, e, err) : found;

@@ -115,6 +115,9 @@ int tide_archive_list_egress(struct tide_archive *, enum tide_egress_kind,
     const struct tide_egress *after, struct tide_egress *, size_t most,
     struct tide_err *);
 
+/* Check a stored entry's bytes; false if they are none. */
+bool tide_egress_stored(struct tide_bytes, struct tide_egress *);
+
 /* A probe's verdict, for every registration of that server; how many. */
 int tide_archive_checked_egress(struct tide_archive *, const struct tide_ip *,
     enum tide_egress_verdict, uint64_t now_ms, struct tide_err *);

@@ -156,6 +156,15 @@ shows()
 }
 check "what would be applied is shown, without root" shows
 
+dumps()
+{
+	tidemark ban 192.0.2.66 --reason test &&
+		tidemark dump --archive --json >"$D/dump" &&
+		grep '"type":"ban".*"192.0.2.66"' "$D/dump" &&
+		grep '"type":"egress".*"customer":"10.0.0.0/8"' "$D/dump"
+}
+check "a dump of the archive has the lists, and the bans" dumps
+
 # set_to SETTING PATTERN - a configuration that has to be complained of.
 set_to()
 {
