@@ -289,10 +289,11 @@ collect(const struct options *options)
 		.egress_changed = PTHREAD_COND_INITIALIZER };
 	struct tide_err err;
 	sigset_t signals;
+	unsigned i;
 
 	c.options = options;
-	/* no two lives of a collector count the same numbers */
-	c.egress_generation = tide_clock_wall_ms() << 20;
+	for (i = 0; i < TIDE_EGRESS_KINDS; i++) /* of this life of ours */
+		c.egress_generation[i] = tide_clock_wall_ms() << 20;
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);

@@ -18,6 +18,7 @@
 #include "tidemark/bans.h"
 #include "tidemark/checkpoint.h"
 #include "tidemark/config.h"
+#include "tidemark/egress.h"
 #include "tidemark/map.h"
 #include "tidemark/pool.h"
 #include "tidemark/sealer.h"
@@ -89,7 +90,7 @@ struct collector {
 
 	pthread_mutex_t egress_lock; /* over what follows */
 	pthread_cond_t egress_changed;
-	uint64_t egress_generation; /* of lists and bans: verbs_egress.c */
+	uint64_t egress_generation[TIDE_EGRESS_KINDS]; /* verbs_egress.c */
 };
 
 /* reload.c: check the file and take it over.  -1 with every complaint in
@@ -113,8 +114,8 @@ int ban_by_hand(struct collector *, const struct tide_key *, uint64_t for_ms,
     const char *reason, struct tide_ban *, struct tide_err *);
 int unban(struct collector *, const struct tide_key *, struct tide_err *);
 
-/* verbs_egress.c: the lists, or a ban that may count among them, changed. */
-void egress_touch(struct collector *);
+/* verbs_egress.c: one of the lists has changed, or (KINDS) the settings. */
+void egress_touch(struct collector *, enum tide_egress_kind);
 
 /* chore.c: have the first thread do it; -1 if it is not done yet. */
 int chore_ask(struct collector *, struct chore *, struct tide_err *);

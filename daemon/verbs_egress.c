@@ -6,9 +6,11 @@
  * packet filter in step waits in egress-poll until something has changed.
  */
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include "tidemark/clock.h"
@@ -23,46 +25,65 @@
 /* ---- changes ----------------------------------------------------------- */
 
 void
-egress_touch(struct collector *c)
+egress_touch(struct collector *c, enum tide_egress_kind kind)
 {
 	(void)pthread_mutex_lock(&c->egress_lock);
-	c->egress_generation++;
+	if (kind < TIDE_EGRESS_KINDS)
+		c->egress_generation[kind]++;
 	(void)pthread_cond_broadcast(&c->egress_changed);
 	(void)pthread_mutex_unlock(&c->egress_lock);
 }
 
-static uint64_t
-wait_for_change(struct collector *c, uint64_t known, uint64_t wait_ms)
+/* What somebody knows, or is told: a number a list, and of the settings. */
+struct known {
+	uint64_t generation[TIDE_EGRESS_KINDS];
+	uint64_t settings;
+};
+
+static bool
+is_news(struct collector *c, const struct known *k)
+{
+	return memcmp(k->generation, c->egress_generation,
+		   sizeof k->generation) != 0 ||
+	    k->settings != atomic_load(&c->map->control->generation);
+}
+
+/* *k is what is known; at the end, or when the time is over, what is so. */
+static void
+wait_for_news(struct collector *c, struct known *k, uint64_t wait_ms)
 {
 	struct timespec until;
-	uint64_t now;
 	int rc = 0;
 
 	(void)clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += (time_t)(wait_ms / 1000);
 	(void)pthread_mutex_lock(&c->egress_lock);
-	while (rc == 0 && c->egress_generation == known)
+	while (rc == 0 && wait_ms > 0 && !is_news(c, k))
 		rc = pthread_cond_timedwait(
 		    &c->egress_changed, &c->egress_lock, &until);
-	now = c->egress_generation;
+	memcpy(k->generation, c->egress_generation, sizeof k->generation);
+	k->settings = atomic_load(&c->map->control->generation);
 	(void)pthread_mutex_unlock(&c->egress_lock);
-	return now;
 }
 
 void
 do_egress_poll(struct collector *c, int fd, const struct tide_line *line)
 {
 	uint64_t wait_ms = tide_line_number(line, "wait_ms", 0);
-	uint64_t known = tide_line_number(line, "generation", 0);
 	struct tide_line_out out;
+	struct known k;
+	unsigned i;
 
-	if (wait_ms > WAIT_MOST_MS)
-		wait_ms = WAIT_MOST_MS;
+	for (i = 0; i < TIDE_EGRESS_KINDS; i++)
+		k.generation[i] =
+		    tide_line_number(line, tide_egress_kind_name[i], 0);
+	k.settings = tide_line_number(line, "settings", 0);
+	wait_for_news(c, &k, wait_ms < WAIT_MOST_MS ? wait_ms : WAIT_MOST_MS);
 	tide_line_start(&out, "egress");
-	tide_line_add_number(
-	    &out, "generation", wait_for_change(c, known, wait_ms));
-	tide_line_add_number(
-	    &out, "settings", atomic_load(&c->map->control->generation));
+	for (i = 0; i < TIDE_EGRESS_KINDS; i++)
+		tide_line_add_number(
+		    &out, tide_egress_kind_name[i], k.generation[i]);
+	tide_line_add_number(&out, "settings", k.settings);
 	if (tide_line_send(&out, fd) == 0)
 		say_ok(fd);
 }
@@ -148,7 +169,7 @@ change(struct collector *c, int fd, const struct tide_line *line,
 		say_err(fd, err.text);
 		return;
 	}
-	egress_touch(c);
+	egress_touch(c, (enum tide_egress_kind)kind);
 	tide_log(TIDE_LOG_INFO, "egress: %d %s of %s", n, word,
 	    tide_egress_kind_name[kind]);
 	tide_line_start(&out, word);
@@ -199,8 +220,42 @@ do_egress_checked(struct collector *c, int fd, const struct tide_line *line)
 
 /* ---- listing ----------------------------------------------------------- */
 
-static int
-send_entry(int fd, const struct tide_egress *e)
+/* Many lines a write: a reader woken for each of 100,000 takes seconds. */
+struct stream {
+	int fd;
+	bool broken;
+	size_t used;
+	char buf[1 << 16];
+};
+
+static void
+stream_flush(struct stream *s)
+{
+	size_t sent = 0;
+	ssize_t n;
+
+	while (!s->broken && sent < s->used) {
+		n = send(s->fd, s->buf + sent, s->used - sent, MSG_NOSIGNAL);
+		if (n > 0)
+			sent += (size_t)n;
+		else if (n == 0 || errno != EINTR)
+			s->broken = true;
+	}
+	s->used = 0;
+}
+
+static void
+stream_line(struct stream *s, const struct tide_line_out *line)
+{
+	if (s->used + line->length + 1 > sizeof s->buf)
+		stream_flush(s);
+	memcpy(s->buf + s->used, line->text, line->length);
+	s->used += line->length;
+	s->buf[s->used++] = '\n';
+}
+
+static void
+stream_entry(struct stream *s, const struct tide_egress *e)
 {
 	struct tide_line_out out;
 	struct tide_key key;
@@ -222,12 +277,12 @@ send_entry(int fd, const struct tide_egress *e)
 		tide_line_add_number(&out, "checked_ms", e->checked_ms);
 		tide_line_add_number(&out, "verdict", e->verdict);
 	}
-	return tide_line_send(&out, fd);
+	stream_line(s, &out);
 }
 
 /* Page by page: whoever reads slowly keeps no transaction open. */
 static int
-send_list(struct collector *c, int fd, enum tide_egress_kind kind,
+stream_list(struct collector *c, struct stream *s, enum tide_egress_kind kind,
     struct tide_err *err)
 {
 	struct tide_egress page[PAGE], last;
@@ -238,25 +293,24 @@ send_list(struct collector *c, int fd, enum tide_egress_kind kind,
 		n = tide_archive_list_egress(
 		    &c->archive, kind, first ? NULL : &last, page, PAGE, err);
 		for (i = 0; i < n; i++)
-			if (send_entry(fd, &page[i]) < 0)
-				return 1;
+			stream_entry(s, &page[i]);
 		if (n > 0)
 			last = page[n - 1];
 		first = false;
-	} while (n > 0);
-	return n;
+	} while (n > 0 && !s->broken);
+	return n < 0 ? -1 : 0;
 }
 
 /* Clients and networks; senders are no addresses. */
-static int
-send_bans(struct collector *c, int fd)
+static void
+stream_bans(struct collector *c, struct stream *s)
 {
 	uint32_t i, capacity = atomic_load(&c->map->bans->capacity);
 	uint64_t now = tide_clock_wall_ms();
 	struct tide_ban ban;
 	struct tide_err ignored;
 
-	for (i = 0; i < capacity; i++) {
+	for (i = 0; i < capacity && !s->broken; i++) {
 		struct tide_egress e = { .kind = TIDE_EGRESS_BAN };
 
 		if (!tide_bans_at(c->map->bans, i, &ban) ||
@@ -269,26 +323,30 @@ send_bans(struct collector *c, int fd)
 		(void)snprintf(e.origin, sizeof e.origin, "%s",
 		    ban.group < TIDE_GROUPS ? tide_group_name[ban.group]
 					    : "by hand");
-		if (send_entry(fd, &e) < 0)
-			return 1;
+		stream_entry(s, &e);
 	}
-	return 0;
 }
 
 void
 do_egress_list(struct collector *c, int fd, const struct tide_line *line)
 {
+	struct stream *s = calloc(1, sizeof *s);
 	struct tide_err err;
-	int kind = read_kind(line, TIDE_EGRESS_BAN, &err), rc;
+	int kind = read_kind(line, TIDE_EGRESS_BAN, &err), rc = kind;
 
-	if (kind < 0)
-		rc = -1;
-	else if (kind == TIDE_EGRESS_BAN)
-		rc = send_bans(c, fd);
-	else
-		rc = send_list(c, fd, (enum tide_egress_kind)kind, &err);
+	if (s == NULL) {
+		say_err(fd, "no memory");
+		return;
+	}
+	s->fd = fd;
+	if (kind == TIDE_EGRESS_BAN)
+		stream_bans(c, s);
+	else if (kind >= 0)
+		rc = stream_list(c, s, (enum tide_egress_kind)kind, &err);
+	stream_flush(s);
 	if (rc < 0)
 		say_err(fd, err.text);
-	else if (rc == 0)
+	else if (!s->broken)
 		say_ok(fd);
+	free(s);
 }

@@ -27,7 +27,10 @@
 struct follow {
 	const struct tool *tool;
 	struct tide_config config;
-	uint64_t generation, settings;
+	uint64_t settings; /* their number, as the daemon's */
+	uint64_t generation[TIDE_EGRESS_KINDS]; /* of its lists */
+	uint64_t listed[TIDE_EGRESS_KINDS];	/* of ours */
+	struct egress_list list[TIDE_EGRESS_KINDS];
 	struct tide_egress_plan plan;
 	uint64_t handle;	     /* of the table as we made it */
 	char applied[TIDE_NAME_MAX]; /* its name; "" before the first time */
@@ -49,6 +52,30 @@ is_back(const struct follow *f)
 	return fd >= 0;
 }
 
+static bool
+is_wanted(const struct follow *f, unsigned kind)
+{
+	return kind != TIDE_EGRESS_BAN ||
+	    f->config.egress_bans == TIDE_SWITCH_ON;
+}
+
+static bool
+is_stale(const struct follow *f, unsigned kind)
+{
+	return is_wanted(f, kind) && f->listed[kind] != f->generation[kind];
+}
+
+static bool
+any_stale(const struct follow *f)
+{
+	unsigned i;
+
+	for (i = 0; i < TIDE_EGRESS_KINDS; i++)
+		if (is_stale(f, i))
+			return true;
+	return false;
+}
+
 /* Wait for the lists to change; TOOL_OK with the numbers, or not. */
 static int
 poll_lists(struct follow *f, uint64_t wait_ms)
@@ -56,9 +83,13 @@ poll_lists(struct follow *f, uint64_t wait_ms)
 	static struct ask ask;
 	struct tide_line_out request;
 	enum answer a;
+	unsigned i;
 
 	tide_line_start(&request, "egress-poll");
-	tide_line_add_number(&request, "generation", f->generation);
+	for (i = 0; i < TIDE_EGRESS_KINDS; i++)
+		tide_line_add_number(&request, tide_egress_kind_name[i],
+		    is_wanted(f, i) ? f->listed[i] : f->generation[i]);
+	tide_line_add_number(&request, "settings", f->settings);
 	tide_line_add_number(&request, "wait_ms", wait_ms);
 	if (f->away && !is_back(f))
 		return TOOL_ERROR;
@@ -66,22 +97,61 @@ poll_lists(struct follow *f, uint64_t wait_ms)
 	if (a == ANSWER_BROKEN)
 		return TOOL_ERROR;
 	while ((a = ask_next(&ask)) == ANSWER_LINE) {
-		f->generation = tide_line_number(&ask.line, "generation", 0);
+		for (i = 0; i < TIDE_EGRESS_KINDS; i++)
+			f->generation[i] = tide_line_number(
+			    &ask.line, tide_egress_kind_name[i], 0);
 		f->settings = tide_line_number(&ask.line, "settings", 0);
 	}
 	ask_close(&ask);
 	return a == ANSWER_DONE ? TOOL_OK : TOOL_ERROR;
 }
 
+/* What changes while it is read has another number by then. */
 static int
-fetch_all(const struct follow *f, struct egress_list *l)
+fetch_stale(struct follow *f)
 {
-	int code = egress_fetch(&f->config, TIDE_EGRESS_DENY, l);
+	struct egress_list l;
+	unsigned i;
+	int code = TOOL_OK;
 
-	if (code == TOOL_OK)
-		code = egress_fetch(&f->config, TIDE_EGRESS_PERMIT, l);
-	if (code == TOOL_OK && f->config.egress_bans == TIDE_SWITCH_ON)
-		code = egress_fetch(&f->config, TIDE_EGRESS_BAN, l);
+	for (i = 0; code == TOOL_OK && i < TIDE_EGRESS_KINDS; i++) {
+		if (!is_stale(f, i))
+			continue;
+		memset(&l, 0, sizeof l);
+		code = egress_fetch(&f->config, i, &l);
+		if (code != TOOL_OK) {
+			egress_list_free(&l);
+			break;
+		}
+		egress_list_free(&f->list[i]);
+		f->list[i] = l;
+		f->listed[i] = f->generation[i];
+	}
+	return code;
+}
+
+static int
+make_plan(const struct follow *f, struct tide_egress_plan *plan)
+{
+	struct egress_list all = { 0 };
+	struct tide_err err;
+	bool room = true;
+	unsigned i;
+	size_t k;
+	int code = TOOL_ERROR;
+
+	for (i = 0; i < TIDE_EGRESS_KINDS; i++)
+		for (k = 0; room && is_wanted(f, i) && k < f->list[i].count;
+		     k++)
+			room = egress_list_add(&all, &f->list[i].entry[k]);
+	if (!room)
+		code = TOOL_ERROR; /* said by then */
+	else if (tide_egress_plan(plan, all.entry, all.count,
+		     tide_clock_wall_ms(), &err) < 0)
+		complain("%s", err.text);
+	else
+		code = TOOL_OK;
+	egress_list_free(&all);
 	return code;
 }
 
@@ -89,29 +159,14 @@ fetch_all(const struct follow *f, struct egress_list *l)
 static int
 gather(struct follow *f, struct tide_egress_plan *plan)
 {
-	struct egress_list l = { 0 };
-	struct tide_err err;
-	uint64_t before;
 	int code, tries = 0;
 
 	do {
-		before = f->generation;
-		egress_list_free(&l);
-		code = fetch_all(f, &l);
+		code = fetch_stale(f);
 		if (code == TOOL_OK)
 			code = poll_lists(f, 0);
-	} while (
-	    code == TOOL_OK && f->generation != before && ++tries < LISTINGS);
-	if (code == TOOL_OK && f->generation != before)
-		f->generation = before; /* what came since is still to come */
-	if (code == TOOL_OK &&
-	    tide_egress_plan(
-		plan, l.entry, l.count, tide_clock_wall_ms(), &err) < 0) {
-		complain("%s", err.text);
-		code = TOOL_ERROR;
-	}
-	egress_list_free(&l);
-	return code;
+	} while (code == TOOL_OK && any_stale(f) && ++tries < LISTINGS);
+	return code == TOOL_OK ? make_plan(f, plan) : code;
 }
 
 /* ---- to the kernel ----------------------------------------------------- */
@@ -264,37 +319,46 @@ take_settings(struct follow *f)
 	return true;
 }
 
+/* False if only a new table will do. */
+static bool
+change_some(struct follow *f, struct tide_egress_plan *plan, uint64_t began)
+{
+	struct tide_err err;
+	int n;
+
+	if (plan->levels != f->plan.levels)
+		return false;
+	n = send_changes(f, plan, &err);
+	if (n < 0)
+		return false;
+	applied(f, plan);
+	if (n > 0)
+		say_applied(f->tool, &f->config, (size_t)n,
+		    tide_clock_mono_ms() - began);
+	return true;
+}
+
 static int
 bring_in_step(struct follow *f, bool whole)
 {
+	uint64_t began = tide_clock_mono_ms();
 	struct tide_egress_plan plan = { 0 };
-	struct tide_err err;
-	int code = gather(f, &plan), n;
+	int code = gather(f, &plan);
 
-	if (code == TOOL_OK && !whole && plan.levels == f->plan.levels) {
-		n = send_changes(f, &plan, &err);
-		if (n > 0)
-			say_applied(f->tool, &f->config, (size_t)n, 0);
-		if (n >= 0)
-			applied(f, &plan);
-		whole = n < 0;
-	} else {
-		whole = true;
-	}
-	if (code == TOOL_OK && whole)
+	if (code == TOOL_OK && (whole || !change_some(f, &plan, began)))
 		code = apply_all(f, &plan);
 	tide_egress_plan_free(&plan);
 	return code;
 }
 
 static void
-wait_for_daemon(struct follow *f)
+rest(struct follow *f)
 {
 	const struct timespec nap = { .tv_sec = AWAY_S };
 
 	if (!f->away)
-		complain("the kernel goes on with what it has until the "
-			 "daemon is back");
+		complain("the kernel goes on with what it has; it will be "
+			 "tried again");
 	f->away = true;
 	(void)nanosleep(&nap, NULL);
 }
@@ -303,7 +367,7 @@ wait_for_daemon(struct follow *f)
 static bool
 follow_once(struct follow *f, bool behind)
 {
-	uint64_t generation = f->generation, settings = f->settings;
+	uint64_t settings = f->settings;
 	bool whole = behind;
 
 	if (poll_lists(f, behind ? 0 : POLL_MS) != TOOL_OK)
@@ -313,7 +377,7 @@ follow_once(struct follow *f, bool behind)
 		whole = take_settings(f) || whole;
 	if (is_disturbed(f))
 		whole = true;
-	if (!whole && f->generation == generation)
+	if (!whole && !any_stale(f))
 		return true;
 	return bring_in_step(f, whole) == TOOL_OK;
 }
@@ -326,7 +390,7 @@ follow(struct follow *f)
 	for (;;) {
 		behind = !follow_once(f, behind);
 		if (behind)
-			wait_for_daemon(f);
+			rest(f);
 	}
 }
 
@@ -353,7 +417,7 @@ egress_apply(const struct tool *t, const struct egress_options *o)
 		return TOOL_ERROR;
 	code = begin(&f, &plan);
 	while (o->follow && code != TOOL_OK) {
-		wait_for_daemon(&f);
+		rest(&f);
 		code = begin(&f, &plan);
 	}
 	if (code == TOOL_OK)
