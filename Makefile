@@ -71,10 +71,10 @@ all: $(PROGRAMS) man
 
 BUILD_DEPS = gcc libc6-dev liblmdb-dev libmilter-dev libjemalloc-dev \
 	     libxxhash-dev libsodium-dev libidn2-dev libutf8proc-dev \
-	     libzstd-dev
+	     libzstd-dev libnftables-dev
 TEST_DEPS  = $(BUILD_DEPS) m4 perl swaks sasl2-bin libsasl2-modules \
 	     libsasl2-modules-db libdb5.3 libldap-2.5-0 libnsl2 libsasl2-2 \
-	     libssl3 libwrap0 libicu72 lmdb-utils mandoc iproute2 spin \
+	     libssl3 libwrap0 libicu72 lmdb-utils mandoc iproute2 nftables spin \
 	     libgmime-3.0-dev pkgconf
 LINT_DEPS  = clang clang-format clang-tidy cppcheck shellcheck
 
@@ -273,6 +273,7 @@ install: all
 	install -m 644 tools/tidemark.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(B)/man/tidemark.conf.5 $(DESTDIR)$(PREFIX)/share/man/man5
 	install -m 644 daemon/tidemarkd.8 milter/tidemark-milter.8 \
+	    tools/tidemark-egress.8 \
 	    $(DESTDIR)$(PREFIX)/share/man/man8
 	install -d $(DESTDIR)$(PREFIX)/share/tidemark/sendmail \
 	    $(DESTDIR)$(PREFIX)/share/tidemark/postfix
@@ -285,6 +286,8 @@ install: all
 	    $(DESTDIR)$(PREFIX)/lib/sysusers.d
 	sed 's|@SBINDIR@|$(PREFIX)/sbin|' conf/systemd/tidemark.service \
 	    >$(DESTDIR)$(PREFIX)/lib/systemd/system/tidemark.service
+	sed 's|@BINDIR@|$(PREFIX)/bin|' conf/systemd/tidemark-egress.service \
+	    >$(DESTDIR)$(PREFIX)/lib/systemd/system/tidemark-egress.service
 	install -m 644 conf/systemd/tidemark.sysusers.conf \
 	    $(DESTDIR)$(PREFIX)/lib/sysusers.d/tidemark.conf
 

@@ -11,6 +11,7 @@
 #include "collector.h"
 #include "tidemark/checkpoint.h"
 #include "tidemark/clock.h"
+#include "tidemark/egress.h"
 #include "tidemark/log.h"
 
 #define ROUND_MS 100
@@ -172,8 +173,11 @@ expire(struct archivist *a, struct tide_err *err)
 	tide_count(a->c->map->counters, TIDE_COUNT_WINDOWS_EXPIRED, dropped);
 	publish_summary(a);
 	/* the map's table needs none: who looks there looks at the time */
-	return tide_archive_walk_bans(
-	    &a->c->archive, now, leave_ban, NULL, err);
+	if (tide_archive_walk_bans(&a->c->archive, now, leave_ban, NULL, err) <
+	    0)
+		return -1;
+	return tide_archive_expire_egress(&a->c->archive, now, err) < 0 ? -1
+									: 0;
 }
 
 /* ---- errands ----------------------------------------------------------- */

@@ -14,6 +14,7 @@ publish_ban(struct collector *c, const struct tide_ban *ban)
 	(void)pthread_mutex_lock(&c->ban_lock);
 	tide_bans_publish(c->map->bans, c->map->flow.head->secret, ban);
 	(void)pthread_mutex_unlock(&c->ban_lock);
+	egress_touch(c, TIDE_EGRESS_BAN);
 }
 
 static uint64_t
@@ -203,6 +204,7 @@ unban(struct collector *c, const struct tide_key *key, struct tide_err *err)
 	if (tide_bans_withdraw(c->map->bans, c->map->flow.head->secret, key))
 		gone = 1;
 	(void)pthread_mutex_unlock(&c->ban_lock);
+	egress_touch(c, TIDE_EGRESS_BAN);
 	if (gone == 1)
 		tide_log(TIDE_LOG_WARNING, "ban: key=%s lifted", key->text);
 	return gone;

@@ -300,11 +300,16 @@ collect(const struct options *options)
 	static struct collector c = { .lock = PTHREAD_MUTEX_INITIALIZER,
 		.ban_lock = PTHREAD_MUTEX_INITIALIZER,
 		.reputation.lock = PTHREAD_MUTEX_INITIALIZER,
-		.changed = PTHREAD_COND_INITIALIZER };
+		.changed = PTHREAD_COND_INITIALIZER,
+		.egress_lock = PTHREAD_MUTEX_INITIALIZER,
+		.egress_changed = PTHREAD_COND_INITIALIZER };
 	struct tide_err err;
 	sigset_t signals;
+	unsigned i;
 
 	c.options = options;
+	for (i = 0; i < TIDE_EGRESS_KINDS; i++) /* of this life of ours */
+		c.egress_generation[i] = tide_clock_wall_ms() << 20;
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);

@@ -18,6 +18,7 @@
 #include "tidemark/bans.h"
 #include "tidemark/checkpoint.h"
 #include "tidemark/config.h"
+#include "tidemark/egress.h"
 #include "tidemark/map.h"
 #include "tidemark/pool.h"
 #include "tidemark/sealer.h"
@@ -96,6 +97,10 @@ struct collector {
 	uint64_t longest_ms; /* of all allowances, from empty to full */
 	uint64_t swept;	     /* slots of tokens, in this turn */
 	bool stop;
+
+	pthread_mutex_t egress_lock; /* over what follows */
+	pthread_cond_t egress_changed;
+	uint64_t egress_generation[TIDE_EGRESS_KINDS]; /* verbs_egress.c */
 };
 
 /* reload.c: check the file and take it over.  -1 with every complaint in
@@ -135,6 +140,9 @@ int reputation_except(struct collector *, const struct tide_exception *,
     size_t n, struct tide_err *);
 int reputation_unexcept(
     struct collector *, const struct tide_key *, struct tide_err *);
+
+/* verbs_egress.c: one of the lists has changed, or (KINDS) the settings. */
+void egress_touch(struct collector *, enum tide_egress_kind);
 
 /* chore.c: have the first thread do it; -1 if it is not done yet. */
 int chore_ask(struct collector *, struct chore *, struct tide_err *);

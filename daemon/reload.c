@@ -94,6 +94,7 @@ collector_reload(struct collector *c, char **text)
 	tide_count(c->map->counters,
 	    rc == 0 ? TIDE_COUNT_RELOADS : TIDE_COUNT_RELOADS_REFUSED, 1);
 	(void)pthread_mutex_unlock(&c->lock);
+	egress_touch(c, TIDE_EGRESS_KINDS);
 	free(config);
 	return rc;
 }

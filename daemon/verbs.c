@@ -139,6 +139,11 @@ static const struct verb {
 	{ "addresses-del", true, do_addresses_del },
 	{ "except-add", true, do_except_add },
 	{ "except-del", true, do_except_del },
+	{ "egress-add", true, do_egress_add },
+	{ "egress-del", true, do_egress_del },
+	{ "egress-list", false, do_egress_list },
+	{ "egress-poll", false, do_egress_poll },
+	{ "egress-checked", true, do_egress_checked },
 };
 
 void

@@ -29,4 +29,11 @@ void do_query(struct collector *, int fd, const struct tide_line *);
 void do_content(struct collector *, int fd, const struct tide_line *);
 void do_stop(struct collector *, int fd, const struct tide_line *);
 
+/* verbs_egress.c */
+void do_egress_add(struct collector *, int fd, const struct tide_line *);
+void do_egress_del(struct collector *, int fd, const struct tide_line *);
+void do_egress_list(struct collector *, int fd, const struct tide_line *);
+void do_egress_poll(struct collector *, int fd, const struct tide_line *);
+void do_egress_checked(struct collector *, int fd, const struct tide_line *);
+
 #endif

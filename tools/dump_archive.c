@@ -1,14 +1,16 @@
 /*
  * dump_archive - the facts of the archive: head, windows and their filters'
- * pieces, lapses, checkpoints.  The hash key is left out.
+ * pieces, lapses, bans, egress lists, checkpoints.  The hash key is left
+ * out.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "dump.h"
 #include "query.h"
-#include "tidemark/archive.h"
+#include "tidemark/bans.h"
 #include "tidemark/checkpoint.h"
+#include "tidemark/egress.h"
 #include "view.h"
 
 static uint64_t
@@ -257,6 +259,63 @@ put_checkpoint(struct dump *d, struct tide_archive *a)
 	tide_checkpoint_free(&c);
 }
 
+/* ---- bans and lists ---------------------------------------------------- */
+
+static int
+put_ban(void *arg, struct tide_bytes key, struct tide_bytes value,
+    struct tide_err *err)
+{
+	struct dump *d = arg;
+	struct tide_ban ban;
+
+	(void)err;
+	if (!tide_ban_read(value, &ban)) {
+		put_unknown(d, "bans", key, value);
+		return 0;
+	}
+	fact_begin(d, "ban");
+	fact_text(d, "key", ban.key);
+	fact_text(d, "group",
+	    ban.group < TIDE_GROUPS ? tide_group_name[ban.group] : "by hand");
+	fact_text(d, "reason", ban.reason);
+	fact_time(d, "since", ban.since_ms);
+	fact_time(d, "until", ban.until_ms);
+	fact_number(d, "times", ban.times);
+	fact_end(d);
+	return 0;
+}
+
+static int
+put_egress(void *arg, struct tide_bytes key, struct tide_bytes value,
+    struct tide_err *err)
+{
+	struct dump *d = arg;
+	struct tide_egress e;
+	struct tide_key net;
+
+	(void)err;
+	if (!tide_egress_stored(value, &e)) {
+		put_unknown(d, "egress", key, value);
+		return 0;
+	}
+	fact_begin(d, "egress");
+	fact_text(d, "list", tide_egress_kind_name[e.kind]);
+	if (e.kind == TIDE_EGRESS_PERMIT) {
+		tide_key_net(&e.customer, &net);
+		fact_text(d, "customer", net.text);
+	}
+	tide_key_net(&e.net, &net);
+	fact_text(d, "net", net.text);
+	fact_text(d, "reason", e.reason);
+	fact_text(d, "origin", e.origin);
+	fact_time(d, "since", e.since_ms);
+	fact_time(d, "until", e.until_ms);
+	fact_text(d, "verdict", tide_egress_verdict_name[e.verdict]);
+	fact_time(d, "checked", e.checked_ms);
+	fact_end(d);
+	return 0;
+}
+
 /* ---- all tables -------------------------------------------------------- */
 
 static int
@@ -267,7 +326,9 @@ put_tables(struct dump *d, struct tide_archive *a, struct tide_err *err)
 		[TIDE_TABLE_WINDOWS] = put_window,
 		[TIDE_TABLE_FILTERS] = put_filter,
 		[TIDE_TABLE_LAPSES] = put_lapse,
+		[TIDE_TABLE_BANS] = put_ban,
 		[TIDE_TABLE_CHECKPOINT] = put_piece,
+		[TIDE_TABLE_EGRESS] = put_egress,
 	};
 	struct tide_txn *txn = tide_txn_begin(a->store, false, err);
 	int i, rc = 0;
@@ -275,7 +336,9 @@ put_tables(struct dump *d, struct tide_archive *a, struct tide_err *err)
 	if (txn == NULL)
 		return -1;
 	for (i = 0; rc == 0 && i < TIDE_TABLES; i++)
-		rc = tide_txn_walk(txn, i, tide_bytes("", 0), visit[i], d, err);
+		if (visit[i] != NULL)
+			rc = tide_txn_walk(
+			    txn, i, tide_bytes("", 0), visit[i], d, err);
 	tide_txn_abort(txn);
 	return rc;
 }

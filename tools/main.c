@@ -217,6 +217,42 @@ static const struct command commands[] = {
 	    "\n"
 	    "Exits 0 if it was done, 1 if there was none, 2 on an error.\n",
 	    run_except },
+	{ "egress",
+	    "deny add NET... | permit add CUSTOMER SERVER...\n"
+	    "                [--for TIME] [--reason TEXT] [--origin TEXT]\n"
+	    "       tidemark egress deny del NET... | permit del CUSTOMER "
+	    "SERVER...\n"
+	    "       tidemark egress deny list | permit list [--json]\n"
+	    "       tidemark egress deny import FILE | permit import FILE\n"
+	    "                [--for TIME] [--reason TEXT] [--origin TEXT] "
+	    "[--replace]\n"
+	    "       tidemark egress deny check IP | permit check CUSTOMER "
+	    "SERVER\n"
+	    "       tidemark egress check [--port N] [--timeout TIME] "
+	    "[--rcpt ADDR] [IP...]\n"
+	    "       tidemark egress apply [--follow] | show | stats | remove",
+	    "which mail servers customers may reach without us",
+	    "NET, CUSTOMER and SERVER are addresses or networks.  Nobody may "
+	    "reach\nwhat is on the deny list; who is on the permit list may "
+	    "reach only the\nservers registered for it.  FILE has an entry a "
+	    "line; - is standard input.\n"
+	    "\n"
+	    "      --for TIME     how long it stands (default for good)\n"
+	    "      --reason TEXT  for those who ask later\n"
+	    "      --origin TEXT  who or what added it (default you, or the "
+	    "file)\n"
+	    "      --replace      drop what has the same origin and is not in "
+	    "FILE\n"
+	    "      --port N       to probe (default 25)\n"
+	    "      --timeout TIME for one probe (default 10s)\n"
+	    "      --rcpt ADDR    the stranger that must be refused\n"
+	    "                     (default postmaster@example.com)\n"
+	    "      --follow       stay, and keep the kernel in step\n"
+	    "\n"
+	    "apply puts the lists into the kernel as a table of nftables; show "
+	    "prints\nthat table, stats what it counted, remove takes it away.\n"
+	    "Exits 0 if it was done or is so, 1 if not, 2 on an error.\n",
+	    run_egress },
 	{ "help", "[COMMAND]", "this list, or more about one command", "",
 	    run_help },
 };

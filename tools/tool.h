@@ -77,6 +77,7 @@ int run_counters(struct tool *);
 int run_dump(struct tool *);
 int run_normalise(struct tool *);
 int run_except(struct tool *);
+int run_egress(struct tool *);
 int run_query(struct tool *);
 int run_reload(struct tool *);
 int run_report(struct tool *);

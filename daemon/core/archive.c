@@ -11,7 +11,7 @@
 
 const char *const tide_archive_tables[TIDE_TABLES + 1] = { "meta", "windows",
 	"filters", "lapses", "bans", "checkpoint", "addresses", "exceptions",
-	"spam", NULL };
+	"spam", "egress", NULL };
 
 #define META TIDE_TABLE_META
 

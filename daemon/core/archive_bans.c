@@ -10,8 +10,8 @@ struct stored {
 	uint64_t check;
 };
 
-static bool
-read_stored(struct tide_bytes value, struct tide_ban *ban)
+bool
+tide_ban_read(struct tide_bytes value, struct tide_ban *ban)
 {
 	struct stored s;
 
@@ -59,7 +59,7 @@ tide_archive_get_ban(struct tide_archive *a, const struct tide_key *key,
 		return -1;
 	found = tide_txn_get(txn, TIDE_TABLE_BANS,
 	    tide_bytes(key->text, key->length), &value, err);
-	if (found == 1 && !read_stored(value, ban))
+	if (found == 1 && !tide_ban_read(value, ban))
 		found = 0;
 	tide_txn_abort(txn);
 	return found;
@@ -104,7 +104,7 @@ look_at(void *arg, struct tide_bytes key, struct tide_bytes value,
 	struct tide_key *k;
 
 	(void)err;
-	if (read_stored(value, &ban) && ban.until_ms > w->now_ms) {
+	if (tide_ban_read(value, &ban) && ban.until_ms > w->now_ms) {
 		w->visit(w->arg, &ban);
 		return 0;
 	}
@@ -130,7 +130,7 @@ drop_expired(struct tide_archive *a, const struct tide_key *key,
 	if (txn == NULL)
 		return -1;
 	rc = tide_txn_get(txn, TIDE_TABLE_BANS, k, &value, err);
-	if (rc == 1 && read_stored(value, &ban) && ban.until_ms > now_ms)
+	if (rc == 1 && tide_ban_read(value, &ban) && ban.until_ms > now_ms)
 		rc = 0;
 	if (rc == 1)
 		rc = tide_txn_del(txn, TIDE_TABLE_BANS, k, err);

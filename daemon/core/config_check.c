@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "config_read.h"
+#include "tidemark/egress.h"
 #include "tidemark/keys.h"
 #include "tidemark/overrides.h"
 #include "tidemark/sizing.h"
@@ -253,6 +254,51 @@ check_retention(struct reading *r)
 		    tide_time_show(c->window_span, other, sizeof other));
 }
 
+/* ---- egress ------------------------------------------------------------ */
+
+/* nft's own language would take some of them for something else. */
+static bool
+good_table(const char *name)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	size_t n = strspn(name, letters);
+
+	return n > 0 && n + strspn(name + n, "0123456789_") == strlen(name);
+}
+
+static void
+check_egress(struct reading *r)
+{
+	const struct tide_config *c = r->config;
+	uint16_t port[TIDE_EGRESS_PORTS_MAX];
+	char words[TIDE_NAME_MAX], *rest = NULL, *word;
+	struct tide_err err;
+
+	if (!is_bad(r, "egress_ports") &&
+	    tide_egress_ports(c->egress_ports, port, &err) < 0)
+		tide_complain(r->complaints,
+		    place_of(r, IN_GLOBALS, "egress_ports"), "egress_ports: %s",
+		    err.text);
+	if (!is_bad(r, "egress_table") && !good_table(c->egress_table))
+		tide_complain(r->complaints,
+		    place_of(r, IN_GLOBALS, "egress_table"),
+		    "egress_table: «%s» is not letters and then digits or _",
+		    c->egress_table);
+	memcpy(words, c->egress_hooks, sizeof words);
+	word = strtok_r(words, " ", &rest);
+	if (word == NULL && !is_bad(r, "egress_hooks"))
+		tide_complain(r->complaints,
+		    place_of(r, IN_GLOBALS, "egress_hooks"),
+		    "egress_hooks: there is none");
+	for (; word != NULL; word = strtok_r(NULL, " ", &rest))
+		if (strcmp(word, "forward") != 0 && strcmp(word, "output") != 0)
+			tide_complain(r->complaints,
+			    place_of(r, IN_GLOBALS, "egress_hooks"),
+			    "egress_hooks: «%s» is neither forward nor output",
+			    word);
+}
+
 void
 tide_reading_check(struct reading *r)
 {
@@ -273,4 +319,5 @@ tide_reading_check(struct reading *r)
 	}
 	check_retention(r);
 	check_window_fits(r);
+	check_egress(r);
 }

@@ -46,6 +46,8 @@
 static const char *const log_levels[] = { "error", "warning", "info", "debug",
 	NULL };
 static const char *const modes[] = { "off", "dry-run", "enforce", NULL };
+static const char *const switches[] = { "off", "on", NULL };
+static const char *const egress_modes[] = { "dry-run", "enforce", NULL };
 static const char *const sender_keys[] = { "address+network", "address", NULL };
 static const char *const ban_answers[] = { "reject", "tempfail", NULL };
 static const char *const tokens_actions[] = { "reject", "delay", NULL };
@@ -250,6 +252,29 @@ const struct tide_param tide_params[] = {
 	  .fallback = "1d", RANGE("1s", "52w"),
 	  .help = "How long a generation of bulk counts lasts. Copies of this "
 		"and of the one before are counted." },
+
+	{ GLOBAL(egress_mode), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "enforce", .choices = egress_modes,
+	  .topic = "Other ways out",
+	  .help = "What tidemark egress apply makes the kernel do with a "
+		"connection that the lists refuse: dry-run only counts it, "
+		"enforce resets it." },
+	{ GLOBAL(egress_ports), RELOAD, .kind = TIDE_PARAM_WORDS,
+	  .fallback = "25 465 587",
+	  .help = "The TCP ports that the lists are about." },
+	{ GLOBAL(egress_hooks), RELOAD, .kind = TIDE_PARAM_WORDS,
+	  .fallback = "forward",
+	  .help = "Which packets are looked at: forward, those that pass "
+		"through this machine; output, its own, where customers have "
+		"programs on it." },
+	{ GLOBAL(egress_bans), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "off", .choices = switches,
+	  .help = "Whether a banned client's address or network may reach "
+		"none of these ports while the ban stands." },
+	{ GLOBAL(egress_table), RELOAD, .kind = TIDE_PARAM_STRING,
+	  .fallback = "tidemark",
+	  .help = "The name of the nftables table (of family inet) that is "
+		"ours alone: it is replaced and removed as a whole." },
 
 	{ PROFILE(socket), RESTART, .kind = TIDE_PARAM_SOCKET,
 	  .fallback = "local:RUNTIME_DIR/NAME.sock",

@@ -33,6 +33,7 @@ enum tide_archive_table {
 	TIDE_TABLE_ADDRESSES,  /* addresses_archive.c: list and changes */
 	TIDE_TABLE_EXCEPTIONS, /* key -> struct tide_exception, check */
 	TIDE_TABLE_SPAM,       /* spam_archive.c: generations, reports */
+	TIDE_TABLE_EGRESS,     /* kind, networks -> struct tide_egress, check */
 	TIDE_TABLES
 };
 

@@ -111,6 +111,9 @@ int tide_archive_get_ban(struct tide_archive *, const struct tide_key *,
 int tide_archive_del_ban(
     struct tide_archive *, const struct tide_key *, struct tide_err *);
 
+/* Check a stored ban's bytes; false if they are none. */
+bool tide_ban_read(struct tide_bytes, struct tide_ban *);
+
 /* All that stand at that time, to the visitor; expired ones are deleted. */
 typedef void tide_ban_visit(void *arg, const struct tide_ban *);
 int tide_archive_walk_bans(struct tide_archive *, uint64_t now_ms,

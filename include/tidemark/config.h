@@ -42,6 +42,11 @@ enum tide_log_level {
 /* Is a check at work?  dry-run counts what it would have done. */
 enum tide_mode { TIDE_MODE_OFF, TIDE_MODE_DRY_RUN, TIDE_MODE_ENFORCE };
 
+enum tide_switch { TIDE_SWITCH_OFF, TIDE_SWITCH_ON };
+
+/* What the packet filter does with a connection that the lists refuse. */
+enum tide_egress_mode { TIDE_EGRESS_DRY_RUN, TIDE_EGRESS_ENFORCE };
+
 enum tide_ban_answer { TIDE_BAN_REJECT, TIDE_BAN_TEMPFAIL };
 
 /* Out of tokens: 5xx, or 4xx with the time to come back. */
@@ -184,6 +189,12 @@ struct tide_config {
 	double bulk_error;  /* share of wrong counts when it is full */
 	uint32_t bulk_bits; /* of a cell */
 	uint64_t bulk_span; /* of a generation */
+
+	uint32_t egress_mode; /* enum tide_egress_mode */
+	uint32_t egress_bans; /* enum tide_switch */
+	char egress_table[TIDE_NAME_MAX];
+	char egress_ports[TIDE_WORDS_MAX];
+	char egress_hooks[TIDE_NAME_MAX]; /* "forward output" */
 
 	uint32_t profiles;
 	struct tide_profile profile[TIDE_PROFILES_MAX];

@@ -66,6 +66,12 @@ curses_once()
 		[ "$(echo "$found" | grep -c .)" -le 1 ]
 }
 
+nftables_once()
+{
+	# shellcheck disable=SC2086
+	same "$(included 'nftables/.*' $rooms tests)" tools/egress_nft.c
+}
+
 # ---- includes between rooms --------------------------------------------------
 
 # stays_in FOLDER - its files include, in quotes, tidemark/... or a file that
@@ -145,6 +151,15 @@ libmilter_linked_once()
 	[ ! -x "$B/tidemark-milter" ] || links "$B/tidemark-milter" libmilter
 }
 
+# It brings a dozen libraries: loaded by those who need it, when they do.
+nftables_never_linked()
+{
+	for p in tidemarkd tidemark-milter tidemark; do
+		[ -x "$B/$p" ] || continue
+		! links "$B/$p" libnftables || { echo "$p links it"; return 1; }
+	done
+}
+
 # ---- the top level -----------------------------------------------------------
 
 # Everything that is in the repository, by its first name.
@@ -167,6 +182,7 @@ check "each header compiles alone" headers_alone
 check "lmdb.h is included in one file, daemon/core/store.c" lmdb_once
 check "libmilter is included under milter/ (and by tests) only" \
 	libmilter_in_its_room
+check "libnftables is included in one file, tools/egress_nft.c" nftables_once
 check "curses is included in one file of tools/ at most" curses_once
 for room in include/tidemark daemon/core daemon/text daemon/memory \
 	daemon/reputation daemon milter tools; do
@@ -180,5 +196,6 @@ check "the library never exits, but for the process it forks" exits_never
 check "syslog is called in log.c only" logs_in_one_place
 check "what the library exports begins with tide_" names_are_ours
 check "only tidemark-milter links libmilter" libmilter_linked_once
+check "nobody is linked to libnftables" nftables_never_linked
 check "the top level holds nothing else" top_is_tidy
 tap_end

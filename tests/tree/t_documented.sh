@@ -88,7 +88,7 @@ sample_is_current()
 # The manuals name settings as .Ic; each has to be one.
 settings_exist()
 {
-	sed -n 's/^\.Ic //p' daemon/*.8 milter/*.8 tools/*.1 |
+	sed -n 's/^\.Ic //p' daemon/*.8 milter/*.8 tools/*.[18] |
 		tr -s ' ,.;()' '\n' | grep -E '^[a-z_]{3,}$' |
 		sort -u >"$dir/named"
 	comm -13 "$dir/table" "$dir/named" >"$dir/unknown"
@@ -107,7 +107,7 @@ counters_once()
 counters_exist()
 {
 	sort -u "$dir/counters" "$dir/table" >"$dir/known"
-	sed -n 's/^\.Li //p' daemon/*.8 milter/*.8 tools/*.1 |
+	sed -n 's/^\.Li //p' daemon/*.8 milter/*.8 tools/*.[18] |
 		tr -s ' ,.;()' '\n' | grep -E '^[a-z]+_[a-z_]+$' |
 		grep -vE '^(milter|mdb)_' | sort -u >"$dir/named"
 	comm -13 "$dir/known" "$dir/named" >"$dir/unknown"
@@ -273,6 +273,7 @@ if has tidemark tools; then
 fi
 
 for page in daemon/tidemarkd.8 milter/tidemark-milter.8 tools/tidemark.1 \
+	tools/tidemark-egress.8 \
 	"$dir/tidemark.conf.5"; do
 	if command -v mandoc >/dev/null; then
 		check "${page##*/} lints" lints "$page"

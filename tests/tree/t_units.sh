@@ -1,6 +1,6 @@
 #!/bin/sh
-# t_units - the systemd unit is understood, hardened, and agrees with the
-# code; the user it runs as can be made.
+# t_units - the systemd units are understood, hardened, and agree with the
+# code; the user they run as can be made.
 set -u
 . tests/lib/tap.sh
 
@@ -17,12 +17,15 @@ trap 'rm -rf "$dir"' EXIT
 # As `make install` does it, with a program that is there.
 fill()
 {
-	sed "s|@SBINDIR@|$(realpath "$B")|" "$unit" >"$dir/tidemark.service"
+	sed "s|@SBINDIR@|$(realpath "$B")|" "$unit" >"$dir/tidemark.service" &&
+		sed "s|@BINDIR@|$(realpath "$B")|" \
+			conf/systemd/tidemark-egress.service \
+			>"$dir/tidemark-egress.service"
 }
 
 verifies()
 {
-	systemd-analyze verify --man=no "$dir/tidemark.service" \
+	systemd-analyze verify --man=no "$dir/$1.service" \
 		>"$dir/out" 2>&1 && ! [ -s "$dir/out" ]
 	rc=$?
 	cat "$dir/out"
@@ -44,7 +47,7 @@ exposure()
 
 hardened()
 {
-	below "$(exposure "$dir/tidemark.service")" "$MOST"
+	below "$(exposure "$dir/$1.service")" "$MOST"
 }
 
 # Without its sandbox the same unit has to score badly.
@@ -99,6 +102,14 @@ sees_boot_id()
 		! grep -q '^ProcSubset=pid' "$unit"
 }
 
+# One capability for the kernel's table, none for the daemon.
+one_capability()
+{
+	same "$(value CapabilityBoundingSet)$(value AmbientCapabilities)" '' &&
+		same "$(sed -n 's/^CapabilityBoundingSet=//p' \
+			"$dir/tidemark-egress.service")" CAP_NET_ADMIN
+}
+
 makes_user()
 {
 	mkdir -p "$dir/root/etc" &&
@@ -109,10 +120,14 @@ makes_user()
 }
 
 fill
-check "no placeholder is left" lacks '^[^#]*@[A-Z]' "$dir/tidemark.service"
-check "systemd understands the unit" verifies
-echo "# exposure $(exposure "$dir/tidemark.service")"
-check "its exposure is below $MOST" hardened
+for name in tidemark tidemark-egress; do
+	check "no placeholder is left in $name" \
+		lacks '^[^#]*@[A-Z]' "$dir/$name.service"
+	check "systemd understands $name" verifies "$name"
+	echo "# exposure $(exposure "$dir/$name.service")"
+	check "its exposure is below $MOST" hardened "$name"
+done
+check "only tidemark-egress has a capability, and only one" one_capability
 check "without its sandbox it would not be" score_bites
 check "systemd waits longer than a stop in good order takes" stops_in_time
 check "it may write the folders of the settings, and keeps the map" \

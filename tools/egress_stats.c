@@ -1,0 +1,140 @@
+/*
+ * egress_stats - what the kernel has counted, and taking our table away.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "egress.h"
+#include "json.h"
+#include "output.h"
+
+/* ---- counters ---------------------------------------------------------- */
+
+/* As nft lists them: counter NAME { packets N bytes N }. */
+static void
+read_counts(const char *text, struct egress_counts *counts)
+{
+	unsigned long long packets, bytes;
+	char head[40];
+	unsigned i;
+
+	memset(counts, 0, sizeof *counts);
+	for (i = 0; i < EGRESS_COUNTS; i++) {
+		const char *at;
+
+		(void)snprintf(
+		    head, sizeof head, "counter %s {", egress_count_name[i]);
+		at = strstr(text, head);
+		if (at == NULL ||
+		    sscanf(at + strlen(head), " packets %llu bytes %llu",
+			&packets, &bytes) != 2)
+			continue;
+		counts->packets[i] = packets;
+		counts->bytes[i] = bytes;
+	}
+}
+
+int
+egress_counts(
+    const char *table, struct egress_counts *counts, struct tide_err *err)
+{
+	char command[TIDE_NAME_MAX + 40], *text = NULL;
+	uint64_t handle;
+	int there = kernel_table(table, &handle, err);
+
+	memset(counts, 0, sizeof *counts);
+	if (there <= 0)
+		return there;
+	(void)snprintf(
+	    command, sizeof command, "list counters table inet %s", table);
+	if (nft_run(command, &text, err) < 0)
+		return -1;
+	read_counts(text, counts);
+	free(text);
+	return 1;
+}
+
+/* ---- the words --------------------------------------------------------- */
+
+static const char *const count_means[EGRESS_COUNTS] = {
+	"packets refused: their sender is banned",
+	"packets refused: nobody may reach the server",
+	"packets refused: the server is not registered for the customer",
+	"connections to registered servers",
+	"connections that no list speaks of"
+};
+
+static void
+print_counts(
+    const struct tool *t, const char *table, const struct egress_counts *counts)
+{
+	struct json j;
+	unsigned i;
+
+	if (!t->json) {
+		for (i = 0; i < EGRESS_COUNTS; i++)
+			printf("%-12s  %12llu  %s\n", egress_count_name[i],
+			    (unsigned long long)counts->packets[i],
+			    count_means[i]);
+		return;
+	}
+	j = json_record(stdout, "egress-stats");
+	json_text(&j, "table", table);
+	for (i = 0; i < EGRESS_COUNTS; i++) {
+		json_object(&j, egress_count_name[i]);
+		json_number(&j, "packets", counts->packets[i]);
+		json_number(&j, "bytes", counts->bytes[i]);
+		json_object_end(&j);
+	}
+	json_record_end(&j);
+}
+
+int
+egress_stats(const struct tool *t)
+{
+	struct egress_counts counts;
+	struct tide_config config;
+	struct tide_err err;
+	int there;
+
+	if (tool_places(t, &config) < 0)
+		return TOOL_ERROR;
+	there = egress_counts(config.egress_table, &counts, &err);
+	if (there < 0) {
+		complain("%s", err.text);
+		return TOOL_ERROR;
+	}
+	if (there == 1)
+		print_counts(t, config.egress_table, &counts);
+	else
+		complain("there is no table inet %s; see tidemark egress apply",
+		    config.egress_table);
+	return there == 1 ? TOOL_OK : TOOL_NO;
+}
+
+int
+egress_remove(const struct tool *t)
+{
+	char command[TIDE_NAME_MAX + 40];
+	struct tide_config config;
+	struct tide_err err;
+	uint64_t handle;
+	int there;
+
+	if (tool_places(t, &config) < 0)
+		return TOOL_ERROR;
+	there = kernel_table(config.egress_table, &handle, &err);
+	(void)snprintf(command, sizeof command, "delete table inet %s",
+	    config.egress_table);
+	if (there == 1 && nft_run(command, NULL, &err) < 0)
+		there = -1;
+	if (there < 0) {
+		complain("%s", err.text);
+		return TOOL_ERROR;
+	}
+	if (!t->json)
+		printf(there == 1 ? "table inet %s is removed\n"
+				  : "there is no table inet %s\n",
+		    config.egress_table);
+	return TOOL_OK;
+}
