@@ -123,11 +123,15 @@ $(B)/tests/%: $(B)/obj/tests/%.o $(TESTLIB) $(LIB)
 
 FEED = $(B)/tests/load/feed
 $(FEED): $(call obj,tests/load/replay.c tests/load/tally.c) $(MTA) $(BOX)
+POLICY = $(B)/tests/load/policy
+$(POLICY): $(call obj,tests/load/policy_client.c)
 $(B)/tests/load/t_load: $(call obj,tests/load/probe.c) $(MTA)
 $(B)/tests/load/t_load: TESTLIBS = -lmilter
 $(B)/tests/load/t_mailbox: $(BOX)
 $(B)/tests/core/t_verdict: $(call obj,milter/verdict.c)
 $(B)/tests/core/t_headers: $(call obj,milter/headers.c)
+$(B)/tests/core/t_policy: $(call obj,milter/policy_request.c \
+	milter/policy_answer.c milter/verdict.c)
 $(B)/tests/bench/nullthreaded: $(call obj,tests/bench/nullfilter.c)
 $(B)/tests/bench/nullthreaded: TESTLIBS = -lmilter
 
@@ -151,7 +155,8 @@ STORMS   := $(wildcard tests/storm/t_*.sh)
 
 REMEMBERED = $(B)/tests/load/remembered
 
-test-programs: all $(FEED) $(REMEMBERED) $(UNIT) $(RACE) $(LOADTESTS) $(SEEDS)
+test-programs: all $(FEED) $(POLICY) $(REMEMBERED) $(UNIT) $(RACE) \
+	$(LOADTESTS) $(SEEDS)
 
 run: deps
 	@$(MAKE) -s all $(FEED)

@@ -115,13 +115,27 @@ explain_recipient(struct verdict *v, const char *address)
 	session_printable(to, sizeof to, address);
 	tide_log(TIDE_LOG_INFO,
 	    "%s: stage=rcpt profile=%s session=%s daemon=%s client=%s "
-	    "auth=%s from=%s to=%s verdict=%s reason=%s%s",
+	    "auth=%s from=%s to=%s verdict=%s reason=%s%s%s",
 	    or_dash(m->qid), session.config.profile[session.profile].name,
 	    session.id, session.daemon, session.client, m->auth, m->sender, to,
 	    verdict_name(v->answer), v->reason,
-	    allowance_show(&session.allowance, left, sizeof left));
+	    allowance_show(&session.allowance, left, sizeof left),
+	    session.softened ? " softened=yes" : "");
 	put(v, TIDE_STAGE_RCPT);
 	sign(v);
+}
+
+/* What few messages have. */
+static void
+show_rare(const struct verdict *v, char *out, size_t size)
+{
+	int n = 0;
+
+	out[0] = '\0';
+	if (session.message.bad > 0)
+		n = snprintf(out, size, " nbadrcpts=%u", session.message.bad);
+	if (session.softened && v->answer != ANSWER_ACCEPT)
+		(void)snprintf(out + n, size - (size_t)n, " softened=yes");
 }
 
 void
@@ -129,10 +143,9 @@ explain_message(struct verdict *v)
 {
 	const struct message *m = &session.message;
 	double ms = (double)(tide_clock_mono_ns() - m->began_ns) / 1e6;
-	char left[32], bad[24] = "", cut[TIDE_CUT_MAX];
+	char left[32], bad[48], cut[TIDE_CUT_MAX];
 
-	if (m->bad > 0)
-		(void)snprintf(bad, sizeof bad, " nbadrcpts=%u", m->bad);
+	show_rare(v, bad, sizeof bad);
 	tide_log(TIDE_LOG_INFO,
 	    "%s: profile=%s session=%s daemon=%s client=%s auth=%s from=%s "
 	    "rcpts=%u unknown=%u refused=%u banned=%u verdict=%s reason=%s%s "

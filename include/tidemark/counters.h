@@ -21,7 +21,7 @@ enum tide_counter_scope {
 
 /* clang-format off */
 #define TIDE_COUNTERS(X) \
-X(CONNECTIONS, connections, PROFILE, "milter connections served") \
+X(CONNECTIONS, connections, PROFILE, "SMTP sessions served") \
 X(MESSAGES, messages, PROFILE, "messages that reached the end of message") \
 X(ACCEPTED, accepted, PROFILE, "messages accepted") \
 X(REFUSED, refused, PROFILE, "messages refused, for good or for now") \
@@ -104,7 +104,11 @@ X(RELOADS, reloads, GLOBAL, "configurations taken over") \
 X(RELOADS_REFUSED, reloads_refused, GLOBAL, "configurations refused") \
 X(CONTROL_REQUESTS, control_requests, GLOBAL, "control requests answered") \
 X(CONTROL_DENIED, control_denied, GLOBAL, \
-    "control requests denied for want of rights")
+    "control requests denied for want of rights") \
+X(POLICY_REQUESTS, policy_requests, PROFILE, \
+    "requests of Postfix's policy client answered") \
+X(POLICY_CLOSED, policy_closed, PROFILE, \
+    "policy connections closed because of what came over them, or did not")
 /* clang-format on */
 
 enum tide_counter {
