@@ -5,6 +5,7 @@
  *   STATE INSTANCE [NAME=VALUE ...]   ask; user, from, to, client, count,
  *                                     size, qid, anything else as it is
  *   send TEXT      raw bytes, with \n; no answer is awaited
+ *   flood LINES    of them, and no end
  *   hear           the answer to them
  *   dial           a new connection (the first is there); close ends one
  * "closed" and "late" stand for an answer that did not come.
@@ -118,6 +119,21 @@ send_raw(struct policy_wire *w, const char *text)
 }
 
 static void
+flood(struct policy_wire *w, long lines)
+{
+	char line[64];
+	long i;
+
+	for (i = 0; i < lines; i++) {
+		int n = snprintf(line, sizeof line,
+		    "name%ld=0123456789012345678901234567890\n", i);
+
+		if (policy_send(w, line, (size_t)n) != POLICY_ANSWERED)
+			return;
+	}
+}
+
+static void
 step(struct policy_wire *w, char *line)
 {
 	char *rest = line + strcspn(line, " ");
@@ -132,6 +148,8 @@ step(struct policy_wire *w, char *line)
 		policy_hang_up(w);
 	} else if (strcmp(line, "send") == 0) {
 		send_raw(w, rest);
+	} else if (strcmp(line, "flood") == 0) {
+		flood(w, atol(rest));
 	} else if (strcmp(line, "hear") == 0) {
 		show(w, policy_hear(w));
 	} else if (line[0] != '\0' && line[0] != '#') {
