@@ -232,6 +232,7 @@ policy_connection(int fd, unsigned policy)
 	conn.fd = fd;
 	set_signals();
 	policy_message_begin(policy);
+	session_follow(); /* the acceptor may not have yet */
 	for (;;) {
 		set_idle_timeout();
 		answer_request(await_request());
