@@ -146,18 +146,21 @@ explain_message(struct verdict *v)
 	char left[32], bad[48], cut[TIDE_CUT_MAX];
 
 	show_rare(v, bad, sizeof bad);
+	/* one line a message has "profile=" first: tidemark replay counts it */
 	tide_log(TIDE_LOG_INFO,
-	    "%s: profile=%s session=%s daemon=%s client=%s auth=%s from=%s "
+	    "%s: %sprofile=%s session=%s daemon=%s client=%s auth=%s from=%s "
 	    "rcpts=%u unknown=%u refused=%u banned=%u verdict=%s reason=%s%s "
 	    "ms=%.1f%s%s%s%s%s",
-	    or_dash(m->qid), session.config.profile[session.profile].name,
-	    session.id, session.daemon, session.client, m->auth, m->sender,
-	    m->accepted, m->unknown, m->refused,
-	    m->held_off - session.allowance.refused, verdict_name(v->answer),
-	    v->reason, allowance_show(&session.allowance, left, sizeof left),
-	    ms, bad, m->blocked ? " content=blocked" : "",
+	    or_dash(m->qid), session.bystander ? "stage=eom " : "",
+	    session.config.profile[session.profile].name, session.id,
+	    session.daemon, session.client, m->auth, m->sender, m->accepted,
+	    m->unknown, m->refused, m->held_off - session.allowance.refused,
+	    verdict_name(v->answer), v->reason,
+	    allowance_show(&session.allowance, left, sizeof left), ms, bad,
+	    m->blocked ? " content=blocked" : "",
 	    m->forgotten > 0 ? " forgotten=some" : "",
 	    m->cut != 0 ? " cut=" : "", tide_text_cut_show(m->cut, cut));
-	put(v, TIDE_STAGE_EOM);
+	if (!session.bystander || v->answer != ANSWER_ACCEPT)
+		put(v, TIDE_STAGE_EOM);
 	sign(v);
 }

@@ -78,7 +78,8 @@ pf_main()
 		disable_dns_lookups = yes
 		local_transport = discard:
 		default_transport = discard:
-		transport_maps = inline:{ { keep.test = retry:4.0.0 it stays } }
+		transport_maps = inline:{ keep.test=keep: }
+		defer_transports = keep
 		local_recipient_maps = inline:{ alice=1, bob=1, postmaster=1 }
 		alias_maps =
 		smtpd_error_sleep_time = 0
@@ -126,6 +127,7 @@ pf_master()
 		trace unix - - n - 0 bounce
 		proxymap unix - - n - - proxymap
 		discard unix - - n - - discard
+		keep unix - - n - - discard
 		error unix - - n - - error
 		retry unix - - n - - error
 		showq unix n - n - - showq

@@ -185,7 +185,7 @@ refunds()
 		within 60 given_back $((was + 5))
 	inside 127.0.3.1 rosa '3xmessage r@from.test two@out.test' >/dev/null
 	check "each message of a session is one of its own" \
-		same "$(grep -c 'auth=rosa .*rcpts=1 .*verdict=accept' "$log")" 4
+		same "$(grep -c 'policy:out .*auth=rosa .*rcpts=1 .*verdict=accept' "$log")" 4
 	check "and costs one" same "$(level rosa)" 16
 }
 
