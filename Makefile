@@ -149,6 +149,8 @@ $(SEEDS): $(B)/tests/fuzz/t_%: $(B)/obj/tests/fuzz/fuzz_%.o \
     $(B)/obj/tests/fuzz/replay.o $(TESTLIB) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $^ $(CORELIBS)
+$(B)/tests/fuzz/t_policy $(B)/tests/fuzz/fuzz_policy: \
+	$(call obj,milter/policy_request.c)
 SCRIPTS  := $(wildcard tests/tools/t_*.sh tests/tree/t_*.sh tests/race/t_*.sh \
 	tests/demo/t_*.sh tests/rig/t_*.sh tests/model/t_*.sh)
 STORMS   := $(wildcard tests/storm/t_*.sh)

@@ -1,11 +1,6 @@
 /*
  * Any bytes, in any pieces, are a request, part of one, or refused.
  *
- *   clang -g -O1 -std=c11 -D_GNU_SOURCE -Iinclude \
- *       -fsanitize=fuzzer,address,undefined tests/fuzz/fuzz_policy.c \
- *       milter/policy_request.c daemon/core/err.c -o fuzz_policy
- *   ./fuzz_policy -max_len=70000 CORPUS tests/fuzz/seeds/policy
- *
  * What policy_request_length() says must not depend on how the bytes came.
  */
 #include <assert.h>
