@@ -268,9 +268,10 @@ BENCH = $(patsubst tests/bench/%.c,$(B)/tests/bench/%, \
 
 bench: deps
 	@$(MAKE) -s all $(FEED) $(BENCH) $(B)/tests/bench/nullthreaded \
-	    $(B)/tests/bench/nullforked
+	    $(B)/tests/bench/nullforked $(B)/tests/bench/nullpolicy $(POLICY)
 	@for b in $(BENCH); do $$b || exit 1; done
 	@B=$(B) FEED=$(FEED) tests/bench/milter.sh
+	@B=$(B) tests/bench/policy.sh
 
 clean:
 	rm -rf $(B) run
