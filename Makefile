@@ -127,6 +127,8 @@ $(B)/tests/%: $(B)/obj/tests/%.o $(TESTLIB) $(LIB)
 
 FEED = $(B)/tests/load/feed
 $(FEED): $(call obj,tests/load/replay.c tests/load/tally.c) $(MTA) $(BOX)
+POLICY = $(B)/tests/load/policy
+$(POLICY): $(call obj,tests/load/policy_client.c)
 $(B)/tests/load/t_load: $(call obj,tests/load/probe.c) $(MTA)
 $(B)/tests/load/t_load: TESTLIBS = -lmilter
 $(B)/tests/load/t_mailbox: $(BOX)
@@ -141,6 +143,8 @@ $(B)/obj/tests/bench/b_text.o: \
 $(B)/tests/core/t_tags: $(call obj,milter/tags.c)
 $(B)/tests/reproduce/reproduce: $(call obj,$(addprefix tests/reproduce/, \
 	paper.c simulate.c))
+$(B)/tests/core/t_policy: $(call obj,milter/policy_request.c \
+	milter/policy_answer.c milter/verdict.c)
 $(B)/tests/bench/nullthreaded: $(call obj,tests/bench/nullfilter.c)
 $(B)/tests/bench/nullthreaded: TESTLIBS = -lmilter
 
@@ -158,6 +162,8 @@ $(SEEDS): $(B)/tests/fuzz/t_%: $(B)/obj/tests/fuzz/fuzz_%.o \
     $(B)/obj/tests/fuzz/replay.o $(TESTLIB) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $^ $(CORELIBS)
+$(B)/tests/fuzz/t_policy $(B)/tests/fuzz/fuzz_policy: \
+	$(call obj,milter/policy_request.c)
 SCRIPTS  := $(wildcard tests/tools/t_*.sh tests/tree/t_*.sh tests/race/t_*.sh \
 	tests/demo/t_*.sh tests/rig/t_*.sh tests/model/t_*.sh \
 	tests/corpus/t_*.sh tests/reproduce/t_*.sh)
@@ -168,7 +174,7 @@ REPRODUCE  = $(B)/tests/reproduce/reproduce
 
 CORPUS = $(B)/tests/corpus/memory
 
-test-programs: all $(FEED) $(REMEMBERED) $(REPRODUCE) $(CORPUS) $(UNIT) \
+test-programs: all $(FEED) $(POLICY) $(REMEMBERED) $(REPRODUCE) $(CORPUS) $(UNIT) \
 	$(RACE) $(LOADTESTS) $(SEEDS)
 
 run: deps
@@ -298,9 +304,10 @@ BENCH = $(patsubst tests/bench/%.c,$(B)/tests/bench/%, \
 
 bench: deps-test
 	@$(MAKE) -s all $(FEED) $(BENCH) $(B)/tests/bench/nullthreaded \
-	    $(B)/tests/bench/nullforked
+	    $(B)/tests/bench/nullforked $(B)/tests/bench/nullpolicy $(POLICY)
 	@for b in $(BENCH); do $$b || exit 1; done
 	@B=$(B) FEED=$(FEED) tests/bench/milter.sh
+	@B=$(B) tests/bench/policy.sh
 
 clean:
 	rm -rf $(B) run

@@ -31,6 +31,7 @@ int load_config(const struct options *, struct tide_config *);
 struct ground {
 	int control_fd;
 	int milter_fd[TIDE_PROFILES_MAX];
+	int policy_fd[TIDE_POLICIES_MAX];
 	char bin[TIDE_PATH_MAX]; /* the folder of our own program */
 };
 int prepare_ground(const struct options *, const struct tide_config *,
@@ -41,6 +42,7 @@ int collect(const struct options *);
 
 /* sockets.c: listening sockets; -1 with a sentence. */
 int listen_milter(const struct tide_profile *, struct tide_err *);
+int listen_policy(const struct tide_policy *, struct tide_err *);
 int listen_control(const struct tide_config *, struct tide_err *);
 void unlink_socket(const char *address);
 

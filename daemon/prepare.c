@@ -78,6 +78,11 @@ open_sockets(
 		if (g->milter_fd[i] < 0)
 			return -1;
 	}
+	for (i = 0; i < config->policies; i++) {
+		g->policy_fd[i] = listen_policy(&config->policy[i], err);
+		if (g->policy_fd[i] < 0)
+			return -1;
+	}
 	return 0;
 }
 

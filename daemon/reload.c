@@ -27,14 +27,17 @@ needs_restart(const struct tide_config *old, const struct tide_config *new)
 {
 	const struct tide_param *p;
 	char where[TIDE_NAME_MAX + 16] = "";
-	int profile;
+	int i;
 
-	p = tide_params_need_restart(old, new, &profile);
+	p = tide_params_need_restart(old, new, &i);
 	if (p == NULL)
 		return NULL;
-	if (profile >= 0)
+	if (p->section == TIDE_OF_PROFILE)
 		(void)snprintf(where, sizeof where, " of profile %s",
-		    old->profile[profile].name);
+		    old->profile[i].name);
+	if (p->section == TIDE_OF_POLICY)
+		(void)snprintf(
+		    where, sizeof where, " of policy %s", old->policy[i].name);
 	return refuse("%s%s can only be changed by a restart of tidemarkd",
 	    p->name, where);
 }

@@ -154,13 +154,26 @@ listen_inet(const char *text, struct tide_err *err)
 
 /* ---- what the supervisor asks for -------------------------------------- */
 
+static int
+listen_at(
+    const char *socket, uint32_t mode, const char *group, struct tide_err *err)
+{
+	if (strncmp(socket, "inet:", 5) == 0)
+		return listen_inet(socket + 5, err);
+	return listen_local(
+	    socket + strlen("local:"), (mode_t)mode, group, err);
+}
+
 int
 listen_milter(const struct tide_profile *p, struct tide_err *err)
 {
-	if (strncmp(p->socket, "inet:", 5) == 0)
-		return listen_inet(p->socket + 5, err);
-	return listen_local(p->socket + strlen("local:"),
-	    (mode_t)p->socket_mode, p->socket_group, err);
+	return listen_at(p->socket, p->socket_mode, p->socket_group, err);
+}
+
+int
+listen_policy(const struct tide_policy *p, struct tide_err *err)
+{
+	return listen_at(p->socket, p->socket_mode, p->socket_group, err);
 }
 
 int

@@ -32,7 +32,7 @@
 #define STEADY_MS 10000		/* up so long: the next fall is a new one */
 #define STOP_MARGIN_MS 10000	/* beyond shutdown_grace */
 #define COLLECTOR_FIRST_MS 3000 /* so long the acceptor waits for it */
-#define ARGS_MAX (8 + 2 * TIDE_PROFILES_MAX + 8)
+#define ARGS_MAX (8 + 2 * (TIDE_PROFILES_MAX + TIDE_POLICIES_MAX) + 8)
 
 enum role { COLLECTOR, ACCEPTOR, ROLES };
 
@@ -112,6 +112,7 @@ exec_acceptor(char *ready)
 	const char *argv[ARGS_MAX];
 	char program[TIDE_PATH_MAX + 32];
 	char listen_arg[TIDE_PROFILES_MAX][TIDE_NAME_MAX + 16];
+	char policy_arg[TIDE_POLICIES_MAX][TIDE_NAME_MAX + 16];
 	uint32_t i;
 	int n = 0;
 
@@ -128,6 +129,13 @@ exec_acceptor(char *ready)
 		    sv.config->profile[i].name, sv.ground.milter_fd[i]);
 		argv[n++] = "--listen";
 		argv[n++] = listen_arg[i];
+	}
+	for (i = 0; i < sv.config->policies; i++) {
+		pass_on(sv.ground.policy_fd[i]);
+		(void)snprintf(policy_arg[i], sizeof policy_arg[i], "%s=%d",
+		    sv.config->policy[i].name, sv.ground.policy_fd[i]);
+		argv[n++] = "--policy";
+		argv[n++] = policy_arg[i];
 	}
 	argv[n] = NULL;
 	(void)execv(program, (char *const *)(uintptr_t)argv);
@@ -331,13 +339,17 @@ signal_child(enum role role, int sig)
 }
 
 static void
-close_milter_sockets(void)
+close_sockets(void)
 {
 	uint32_t i;
 
 	for (i = 0; i < sv.config->profiles; i++) {
 		unlink_socket(sv.config->profile[i].socket);
 		(void)close(sv.ground.milter_fd[i]);
+	}
+	for (i = 0; i < sv.config->policies; i++) {
+		unlink_socket(sv.config->policy[i].socket);
+		(void)close(sv.ground.policy_fd[i]);
 	}
 }
 
@@ -388,7 +400,7 @@ begin_stop(void)
 	sv.stop_by_ms = tide_clock_mono_ms() + grace() + STOP_MARGIN_MS;
 	notify("STOPPING=1\nSTATUS=letting running sessions finish");
 	tide_log(TIDE_LOG_INFO, "stopping: letting running sessions finish");
-	close_milter_sockets();
+	close_sockets();
 	signal_child(ACCEPTOR, SIGTERM);
 }
 

@@ -159,9 +159,10 @@ beat(void)
 /* ---- forking ----------------------------------------------------------- */
 
 static void __attribute__((noreturn))
-be_worker(int fd, int entry, unsigned profile)
+be_worker(int fd, int entry, const struct listener *l)
 {
 	static const int sigs[] = { SIGTERM, SIGINT, SIGHUP, SIGCHLD };
+	const struct listener at = *l;
 	struct tide_slot *slot = roster_slot(entry);
 	sigset_t chld;
 	unsigned i;
@@ -177,8 +178,10 @@ be_worker(int fd, int entry, unsigned profile)
 	(void)sigprocmask(SIG_UNBLOCK, &chld, NULL);
 	if (ac.map != NULL)
 		tide_map_become_worker(ac.map);
-	session_begin(&ac.config, ac.generation, profile,
+	session_begin(&ac.config, ac.generation, at.profile,
 	    slot != NULL ? ac.map : NULL, slot);
+	if (at.is_policy)
+		policy_connection(fd, at.policy);
 	serve_connection(fd, &milter_filter);
 }
 
@@ -215,7 +218,7 @@ accept_one(const struct listener *l)
 	}
 	pid = fork();
 	if (pid == 0)
-		be_worker(fd, entry, l->profile);
+		be_worker(fd, entry, l);
 	(void)close(fd);
 	if (pid < 0)
 		fork_failed(entry);
@@ -258,7 +261,7 @@ is_full(void)
 static void
 wait_and_accept(void)
 {
-	struct pollfd p[TIDE_PROFILES_MAX + ORPHANS_POLLED];
+	struct pollfd p[LISTENERS_MAX + ORPHANS_POLLED];
 	const struct timespec t = { .tv_nsec = BEAT_MS * 1000000L };
 	unsigned i, k, n = ac.options->listeners;
 	bool full = is_full();
@@ -300,6 +303,7 @@ finish(pid_t supervisor)
 
 	close_listeners();
 	while (roster_busy() > 0 && getppid() == supervisor) {
+		roster_ask_to_end(); /* again and again: it may come too early */
 		if (tide_clock_mono_ms() > until) {
 			tide_log(TIDE_LOG_WARNING,
 			    "%u sessions did not finish in time",
@@ -337,18 +341,34 @@ set_signals(void)
 
 /* Which profile each descriptor of the command line is for. */
 static int
+name_listener(struct listener *l, const char *name, struct tide_err *err)
+{
+	int policy, profile;
+
+	if (l->is_policy) {
+		policy = tide_config_policy(&ac.config, name);
+		if (policy < 0)
+			return tide_err_set(
+			    err, "there is no policy «%s»", name);
+		l->policy = (unsigned)policy;
+		name = ac.config.policy[policy].profile;
+	}
+	profile = tide_config_profile(&ac.config, name);
+	if (profile < 0)
+		return tide_err_set(err, "there is no profile «%s»", name);
+	l->profile = (unsigned)profile;
+	return 0;
+}
+
+static int
 name_listeners(struct tide_err *err)
 {
 	unsigned i;
-	int profile;
 
-	for (i = 0; i < ac.options->listeners; i++) {
-		profile = tide_config_profile(&ac.config, ac.options->name[i]);
-		if (profile < 0)
-			return tide_err_set(err, "there is no profile «%s»",
-			    ac.options->name[i]);
-		ac.options->listener[i].profile = (unsigned)profile;
-	}
+	for (i = 0; i < ac.options->listeners; i++)
+		if (name_listener(
+			&ac.options->listener[i], ac.options->name[i], err) < 0)
+			return -1;
 	return 0;
 }
 

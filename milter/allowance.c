@@ -140,7 +140,7 @@ allowance_begin(struct allowance *a, const struct charge *c, const char *sender,
 	struct tide_err err;
 
 	memset(a, 0, sizeof *a);
-	if (session.map == NULL || c->exempt)
+	if (session.map == NULL || c->exempt || session.bystander)
 		return;
 	keys.secret = &session.map->control->head.key;
 	tide_key_rules_defaults(&rules);
@@ -320,18 +320,24 @@ allowance_recipient(struct allowance *a, const char *recipient)
 
 /* An estimate cannot forget: only tokens are given back. */
 void
-allowance_give_back(struct allowance *a)
+allowance_give_back(struct allowance *a, uint32_t recipients)
 {
-	uint64_t now = tide_clock_mono_ms();
+	uint64_t now = tide_clock_mono_ms(), before = tokens_paid(a);
 
 	if (a->paid == 0)
 		return;
-	count(TIDE_COUNT_TOKENS_GIVEN_BACK, tokens_paid(a));
 	a->take.result = TIDE_TOKENS_TAKEN;
-	for (; a->paid > 0; a->paid--)
+	for (; a->paid > 0 && recipients > 0; a->paid--, recipients--)
 		tide_tokens_give_back(&session.map->tokens, &a->take, now);
+	count(TIDE_COUNT_TOKENS_GIVEN_BACK, before - tokens_paid(a));
 	a->take.left = tide_tokens_level(
 	    &session.map->tokens, a->take.key, &a->take.allowance, now);
+}
+
+void
+allowance_keep(struct allowance *a)
+{
+	a->paid = 0;
 }
 
 const char *

@@ -40,8 +40,11 @@ void allowance_size(struct allowance *, uint64_t bytes);
  * it is paid for. */
 struct shortage allowance_recipient(struct allowance *, const char *recipient);
 
-/* The message came to nothing. */
-void allowance_give_back(struct allowance *);
+/* So many recipients, or all there are, came to nothing. */
+void allowance_give_back(struct allowance *, uint32_t recipients);
+
+/* What was paid stays paid. */
+void allowance_keep(struct allowance *);
 
 /* For the log: " tokens=37", or "". */
 const char *allowance_show(const struct allowance *, char *, size_t);

@@ -131,10 +131,19 @@ prepare_drop(enum tide_group group, unsigned tier, const struct tide_key *key,
 	return true;
 }
 
+/* Nobody else sees unknown users and content. */
+static bool
+is_the_milters(enum tide_group group)
+{
+	return group == TIDE_UNSENDER || group == TIDE_UNIP ||
+	    group == TIDE_CBSENDER || group == TIDE_CBIP;
+}
+
 static bool
 is_charged(const struct charge *c, enum tide_group group)
 {
 	return session.map != NULL && session.slot != NULL && !c->exempt &&
+	    (!session.bystander || is_the_milters(group)) &&
 	    profile()->group[group].mode != TIDE_MODE_OFF &&
 	    !tide_map_bypassed(session.map, tide_clock_wall_ms());
 }

@@ -117,14 +117,28 @@ explain_recipient(struct verdict *v, const char *address)
 	session_printable(to, sizeof to, address);
 	tide_log(TIDE_LOG_INFO,
 	    "%s: stage=rcpt profile=%s session=%s daemon=%s client=%s "
-	    "auth=%s from=%s to=%s verdict=%s reason=%s%s%s",
+	    "auth=%s from=%s to=%s verdict=%s reason=%s%s%s%s",
 	    or_dash(m->qid), session.config.profile[session.profile].name,
 	    session.id, session.daemon, session.client, m->auth, m->sender, to,
 	    verdict_name(v->answer), v->reason,
 	    allowance_show(&session.allowance, left, sizeof left),
-	    reputation_show(&m->repute, listed, sizeof listed));
+	    reputation_show(&m->repute, listed, sizeof listed),
+	    session.softened ? " softened=yes" : "");
 	put(v, TIDE_STAGE_RCPT);
 	sign(v);
+}
+
+/* What few messages have. */
+static void
+show_rare(const struct verdict *v, char *out, size_t size)
+{
+	int n = 0;
+
+	out[0] = '\0';
+	if (session.message.bad > 0)
+		n = snprintf(out, size, " nbadrcpts=%u", session.message.bad);
+	if (session.softened && v->answer != ANSWER_ACCEPT)
+		(void)snprintf(out + n, size - (size_t)n, " softened=yes");
 }
 
 void
@@ -132,23 +146,25 @@ explain_message(struct verdict *v)
 {
 	const struct message *m = &session.message;
 	double ms = (double)(tide_clock_mono_ns() - m->began_ns) / 1e6;
-	char left[32], bad[24] = "", cut[TIDE_CUT_MAX], listed[128];
+	char left[32], bad[48], cut[TIDE_CUT_MAX], listed[128];
 
-	if (m->bad > 0)
-		(void)snprintf(bad, sizeof bad, " nbadrcpts=%u", m->bad);
+	show_rare(v, bad, sizeof bad);
+	/* one line a message has "profile=" first: tidemark replay counts it */
 	tide_log(TIDE_LOG_INFO,
-	    "%s: profile=%s session=%s daemon=%s client=%s auth=%s from=%s "
+	    "%s: %sprofile=%s session=%s daemon=%s client=%s auth=%s from=%s "
 	    "rcpts=%u unknown=%u refused=%u banned=%u verdict=%s reason=%s%s "
 	    "ms=%.1f%s%s%s%s%s%s",
-	    or_dash(m->qid), session.config.profile[session.profile].name,
-	    session.id, session.daemon, session.client, m->auth, m->sender,
-	    m->accepted, m->unknown, m->refused,
-	    m->held_off - session.allowance.refused, verdict_name(v->answer),
-	    v->reason, allowance_show(&session.allowance, left, sizeof left),
-	    ms, bad, m->blocked ? " content=blocked" : "",
+	    or_dash(m->qid), session.bystander ? "stage=eom " : "",
+	    session.config.profile[session.profile].name, session.id,
+	    session.daemon, session.client, m->auth, m->sender, m->accepted,
+	    m->unknown, m->refused, m->held_off - session.allowance.refused,
+	    verdict_name(v->answer), v->reason,
+	    allowance_show(&session.allowance, left, sizeof left), ms, bad,
+	    m->blocked ? " content=blocked" : "",
 	    m->forgotten > 0 ? " forgotten=some" : "",
 	    m->cut != 0 ? " cut=" : "", tide_text_cut_show(m->cut, cut),
 	    reputation_show(&m->repute, listed, sizeof listed));
-	put(v, TIDE_STAGE_EOM);
+	if (!session.bystander || v->answer != ANSWER_ACCEPT)
+		put(v, TIDE_STAGE_EOM);
 	sign(v);
 }

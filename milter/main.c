@@ -21,21 +21,23 @@ __attribute__((visibility("default"))) const char *malloc_conf =
 
 static const char usage[] =
     "usage: tidemark-milter --runtime DIR --listen PROFILE=FD ... "
-    "[--ready-fd FD]\n"
+    "[--policy NAME=FD ...] [--ready-fd FD]\n"
     "\n"
     "  --runtime DIR        where tidemarkd has published the configuration\n"
     "  --listen PROFILE=FD  serve a listening descriptor with a profile\n"
+    "  --policy NAME=FD     serve policy requests of Postfix there\n"
     "  --ready-fd FD        write a byte there when ready\n"
     "  --self-test          try one connection through libmilter and exit\n"
     "  --version\n"
     "  --help\n"
     "\n"
-    "Accepts milter connections and forks a worker for each.  Started by\n"
+    "Accepts connections of mail servers and forks a worker for each.  Started by\n"
     "tidemarkd(8), which opens the sockets.  See tidemark-milter(8).\n";
 
 enum {
 	OPT_RUNTIME = 256,
 	OPT_LISTEN,
+	OPT_POLICY,
 	OPT_READY,
 	OPT_TEST,
 	OPT_VERSION,
@@ -45,6 +47,7 @@ enum {
 static const struct option longopts[] = {
 	{ "runtime", required_argument, NULL, OPT_RUNTIME },
 	{ "listen", required_argument, NULL, OPT_LISTEN },
+	{ "policy", required_argument, NULL, OPT_POLICY },
 	{ "ready-fd", required_argument, NULL, OPT_READY },
 	{ "self-test", no_argument, NULL, OPT_TEST },
 	{ "version", no_argument, NULL, OPT_VERSION },
@@ -53,17 +56,19 @@ static const struct option longopts[] = {
 };
 
 static void
-add_listener(struct acceptor_options *o, const char *arg)
+add_listener(struct acceptor_options *o, const char *arg, bool is_policy)
 {
 	const char *equals = strrchr(arg, '=');
 
-	if (equals == NULL || o->listeners == TIDE_PROFILES_MAX ||
+	if (equals == NULL || o->listeners == LISTENERS_MAX ||
 	    equals - arg >= TIDE_NAME_MAX) {
-		(void)fprintf(stderr, "tidemark-milter: --listen %s?\n", arg);
+		(void)fprintf(stderr, "tidemark-milter: --%s %s?\n",
+		    is_policy ? "policy" : "listen", arg);
 		exit(EX_USAGE);
 	}
 	memcpy(o->name[o->listeners], arg, (size_t)(equals - arg));
 	o->listener[o->listeners].fd = atoi(equals + 1);
+	o->listener[o->listeners].is_policy = is_policy;
 	o->listeners++;
 }
 
@@ -99,7 +104,10 @@ main(int argc, char **argv)
 			o.runtime = optarg;
 			break;
 		case OPT_LISTEN:
-			add_listener(&o, optarg);
+			add_listener(&o, optarg, false);
+			break;
+		case OPT_POLICY:
+			add_listener(&o, optarg, true);
 			break;
 		case OPT_READY:
 			o.ready_fd = atoi(optarg);

@@ -6,6 +6,10 @@
  *   roster    who serves: slots, reaping, deadlines, lapses
  *   serve     one connection on stock libmilter
  *   callbacks libmilter's calls, translated
+ *   policy    one connection of Postfix's policy client
+ *   policy_request  what such a request says: a pure function
+ *   policy_answer   a verdict in Postfix's words: a pure function
+ *   policy_message  its requests, tied together into messages
  *   session   the facts of a connection and of its message
  *   charge    who pays into the leaky buckets, bans
  *   allowance tokens and different recipients of an account
@@ -64,19 +68,29 @@ extern const struct smfiDesc milter_filter;
 void session_begin(const struct tide_config *, uint64_t generation,
     unsigned profile, struct tide_map *, struct tide_slot *);
 
+/* ---- policy.c ---------------------------------------------------------- */
+
+/* Serve one connection of Postfix's policy client, and end the process.  After
+ * session_begin(); the argument is the index of its [policy] section. */
+void policy_connection(int fd, unsigned policy) __attribute__((noreturn));
+
 /* ---- acceptor.c -------------------------------------------------------- */
+
+#define LISTENERS_MAX (TIDE_PROFILES_MAX + TIDE_POLICIES_MAX)
 
 struct listener {
 	int fd;
 	unsigned profile;
+	bool is_policy;
+	unsigned policy; /* which one, then */
 };
 
 struct acceptor_options {
 	const char *runtime;
 	int ready_fd;
 	unsigned listeners;
-	struct listener listener[TIDE_PROFILES_MAX];
-	char name[TIDE_PROFILES_MAX][TIDE_NAME_MAX];
+	struct listener listener[LISTENERS_MAX];
+	char name[LISTENERS_MAX][TIDE_NAME_MAX]; /* of profile or policy */
 };
 
 int acceptor_run(struct acceptor_options *);
@@ -105,6 +119,10 @@ void roster_register_child(struct tide_slot *, pid_t acceptor);
 /* Take in the dead; kill the stuck.  Called at least once a second. */
 void roster_reap(void);
 void roster_check_deadlines(uint64_t stuck_ms, uint64_t idle_ms);
+
+/* Ask those that could wait for hours to end: policy workers do between two
+ * messages, milter workers with their session, whatever we say. */
+void roster_ask_to_end(void);
 
 unsigned roster_busy(void);
 void roster_kill_all(void);

@@ -372,13 +372,27 @@ roster_use_map(struct tide_map *map)
 /* ---- deadlines --------------------------------------------------------- */
 
 static void
-kill_worker(const struct entry *e)
+signal_worker(const struct entry *e, int sig)
 {
 	if (e->pidfd >= 0)
-		(void)syscall(
-		    SYS_pidfd_send_signal, e->pidfd, SIGKILL, NULL, 0);
+		(void)syscall(SYS_pidfd_send_signal, e->pidfd, sig, NULL, 0);
 	else if (e->pid > 0)
-		(void)kill(e->pid, SIGKILL);
+		(void)kill(e->pid, sig);
+}
+
+static void
+kill_worker(const struct entry *e)
+{
+	signal_worker(e, SIGKILL);
+}
+
+void
+roster_ask_to_end(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < roster.entries; i++)
+		signal_worker(&roster.entry[i], SIGTERM);
 }
 
 /* A worker without a slot shows nothing but its age. */

@@ -148,8 +148,8 @@ session_end(void)
 
 /* ---- message ----------------------------------------------------------- */
 
-static void
-forget_message(void)
+void
+session_forget(void)
 {
 	struct tide_hash *to = session.message.to;
 	size_t room = session.message.room;
@@ -159,6 +159,29 @@ forget_message(void)
 	session.message.room = room;
 	memset(&session.allowance, 0, sizeof session.allowance);
 	session.in_message = false;
+}
+
+void
+session_keep(void)
+{
+	allowance_keep(&session.allowance);
+}
+
+void
+session_standing(uint32_t recipients, uint32_t repeats)
+{
+	struct message *m = &session.message;
+
+	if (recipients == 0)
+		return;
+	if (recipients < m->accepted) {
+		allowance_give_back(
+		    &session.allowance, m->accepted - recipients);
+		m->accepted = recipients;
+	} else if (recipients - m->accepted > repeats) {
+		m->forgotten += recipients - m->accepted;
+		m->accepted = recipients;
+	}
 }
 
 void
@@ -183,6 +206,8 @@ session_mail(const char *sender, const char *auth, uint64_t bytes)
 
 	session_abort();
 	session_follow();
+	session.bystander =
+	    session.config.profile[session.profile].charged_by != session.by;
 	session.in_message = true;
 	m->began_ns = tide_clock_mono_ns();
 	session_printable(m->sender, sizeof m->sender, sender);
@@ -288,6 +313,12 @@ judge_recipient(const char *address)
 	return verdict_recipient(&f);
 }
 
+static bool
+passes(const struct verdict *v)
+{
+	return v->answer == ANSWER_ACCEPT || session.softened;
+}
+
 struct verdict
 session_recipient(const char *address, enum recipient_fate fate)
 {
@@ -297,9 +328,9 @@ session_recipient(const char *address, enum recipient_fate fate)
 	switch (fate) {
 	case RECIPIENT_ACCEPTED:
 		v = judge_recipient(address);
-		if (v.answer == ANSWER_ACCEPT) {
+		if (passes(&v))
 			keep_recipient(m, address);
-		} else {
+		if (v.answer != ANSWER_ACCEPT) {
 			m->held_off++;
 			explain_recipient(&v, address);
 		}
@@ -346,9 +377,9 @@ session_abort(void)
 		count(TIDE_COUNT_RECIPIENTS_UNKNOWN, session.message.unknown);
 		count(TIDE_COUNT_RECIPIENTS_REFUSED, session.message.refused);
 	}
-	allowance_give_back(&session.allowance);
+	allowance_give_back(&session.allowance, UINT32_MAX);
 	content_abort();
-	forget_message();
+	session_forget();
 }
 
 /* ---- the end of the message -------------------------------------------- */
@@ -371,7 +402,7 @@ remember(const struct message *m, const struct tide_harvest *text,
 		.cut = m->cut != 0,
 		.wire = m->wire };
 
-	if (v->answer != ANSWER_ACCEPT && p->remember_refused == 0)
+	if (!passes(v) && p->remember_refused == 0)
 		return true;
 	return session.map != NULL && session.slot != NULL &&
 	    tide_window_remember(session.map, session.slot, &traces);
@@ -389,11 +420,11 @@ static void
 count_message(
     const struct message *m, const struct verdict *v, const struct facts *f)
 {
-	count(TIDE_COUNT_MESSAGES, 1);
-	count(v->answer == ANSWER_ACCEPT ? TIDE_COUNT_ACCEPTED
-					 : TIDE_COUNT_REFUSED,
-	    1);
-	count(TIDE_COUNT_RECIPIENTS, m->accepted);
+	if (!session.bystander) { /* the other one counts it */
+		count(TIDE_COUNT_MESSAGES, 1);
+		count(passes(v) ? TIDE_COUNT_ACCEPTED : TIDE_COUNT_REFUSED, 1);
+		count(TIDE_COUNT_RECIPIENTS, m->accepted);
+	}
 	count(TIDE_COUNT_RECIPIENTS_UNKNOWN, m->unknown);
 	count(TIDE_COUNT_RECIPIENTS_REFUSED, m->refused);
 	count(TIDE_COUNT_RECIPIENTS_FORGOTTEN, m->forgotten);
@@ -485,11 +516,11 @@ session_decide(void)
 	if (!f.map_usable || m->forgotten > 0)
 		note_lapse();
 	count_message(m, &v, &f);
-	if (v.answer != ANSWER_ACCEPT)
-		allowance_give_back(&session.allowance);
+	if (!passes(&v))
+		allowance_give_back(&session.allowance, UINT32_MAX);
 	else if (f.found.reason != NULL)
 		reputation_tag(&m->repute);
 	explain_message(&v);
-	forget_message();
+	session_forget();
 	return v;
 }

@@ -41,6 +41,9 @@ struct message {
 
 struct session {
 	struct tide_config config;
+	enum tide_charged_by by; /* what we are */
+	bool bystander; /* of this message: the other one charges for it */
+	bool softened;	/* what we refuse passes, held or marked */
 	uint64_t generation;
 	unsigned profile;
 	struct tide_map *map; /* NULL: cannot be used */
@@ -85,6 +88,13 @@ void session_header(const char *name, const char *value);
 /* All recipients that the mail server has refused, by its own count. */
 void session_bad_recipients(const char *count);
 
+/*
+ * So many recipients stand when the message begins to flow; 0: not said.
+ * Tokens are given back for those that do not.  More than we were asked for,
+ * and asked for twice, have passed unseen.
+ */
+void session_standing(uint32_t recipients, uint32_t repeats);
+
 /* The queue id, as soon as the mail server has one. */
 void session_qid(const char *);
 
@@ -96,6 +106,12 @@ void session_follow(void);
 
 /* The message will not get to its end. */
 void session_abort(void);
+
+/* What it has paid stays paid: it may yet get there, without us. */
+void session_keep(void);
+
+/* It is none of our business any more. */
+void session_forget(void);
 
 /* The connection is over, in good order. */
 void session_end(void);

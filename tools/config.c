@@ -40,20 +40,22 @@ run_configtest(struct tool *t)
 
 /* The settings of one kind of section, as members of an open object. */
 static void
-put_settings(struct json *j, const struct tide_config *c, bool of_profile,
-    unsigned profile, bool differences)
+put_settings(struct json *j, const struct tide_config *c,
+    enum tide_param_section section, unsigned index, bool differences)
 {
 	const struct tide_param *p;
 	char value[TIDE_PARAM_TEXT_MAX];
 	bool at_default;
 
 	for (p = tide_params; p < tide_params + tide_params_count; p++) {
-		at_default = tide_param_is_default(p, c, profile);
-		if (p->of_profile != of_profile || (differences && at_default))
+		if (p->section != section)
+			continue;
+		at_default = tide_param_is_default(p, c, index);
+		if (differences && at_default)
 			continue;
 		json_object(j, p->name);
 		json_text(j, "value",
-		    tide_param_show(p, c, profile, value, sizeof value));
+		    tide_param_show(p, c, index, value, sizeof value));
 		json_bool(j, "default", at_default);
 		json_object_end(j);
 	}
@@ -66,14 +68,21 @@ put_json(const struct tide_config *c, bool differences)
 	unsigned i, n = c->profiles;
 
 	json_object(&j, "settings");
-	put_settings(&j, c, false, 0, differences);
+	put_settings(&j, c, TIDE_OF_ALL, 0, differences);
 	json_object_end(&j);
 	if (differences && tide_profiles_are_default(c))
 		n = 0;
 	json_object(&j, "profiles");
 	for (i = 0; i < n; i++) {
 		json_object(&j, c->profile[i].name);
-		put_settings(&j, c, true, i, differences);
+		put_settings(&j, c, TIDE_OF_PROFILE, i, differences);
+		json_object_end(&j);
+	}
+	json_object_end(&j);
+	json_object(&j, "policies");
+	for (i = 0; i < c->policies; i++) {
+		json_object(&j, c->policy[i].name);
+		put_settings(&j, c, TIDE_OF_POLICY, i, differences);
 		json_object_end(&j);
 	}
 	json_object_end(&j);

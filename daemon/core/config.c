@@ -77,23 +77,21 @@ static void
 set_default(const struct tide_param *p, struct tide_config *c, unsigned i)
 {
 	char text[TIDE_PARAM_TEXT_MAX];
-	void *base = c;
 	struct tide_err err;
 
-	if (p->of_profile)
-		base = &c->profile[i];
 	(void)tide_param_default(p, c, i, text, sizeof text);
 	/* a path too long leaves the socket empty, which the check finds */
-	if (tide_param_set(p, base, text, &err) == -1)
+	if (tide_param_set(p, tide_param_base(p, c, i), text, &err) == -1)
 		assert(p->kind == TIDE_PARAM_SOCKET);
 }
 
-/* Give profile i the default of everything that nobody set. */
+/* Give the i-th section of a kind the default of all that nobody set. */
 static void
-fill_profile(struct tide_config *c, unsigned i, const struct place *set)
+fill_section(struct tide_config *c, enum tide_param_section section, unsigned i,
+    const struct place *set)
 {
 	for (size_t k = 0; k < tide_params_count; k++)
-		if (tide_params[k].of_profile &&
+		if (tide_params[k].section == section &&
 		    (set == NULL || set[k].file == NULL))
 			set_default(&tide_params[k], c, i);
 }
@@ -112,9 +110,7 @@ tide_config_defaults(struct tide_config *c, const char *root)
 	static const char *const built_in[] = { "external", "internal" };
 
 	memset(c, 0, sizeof *c);
-	for (size_t k = 0; k < tide_params_count; k++)
-		if (!tide_params[k].of_profile)
-			set_default(&tide_params[k], c, 0);
+	fill_section(c, TIDE_OF_ALL, 0, NULL);
 	if (root != NULL) {
 		set_dir(c->runtime_dir, sizeof c->runtime_dir, root, "run");
 		set_dir(c->state_dir, sizeof c->state_dir, root, "state");
@@ -125,7 +121,7 @@ tide_config_defaults(struct tide_config *c, const char *root)
 
 		(void)snprintf(
 		    p->name, sizeof p->name, "%s", built_in[c->profiles]);
-		fill_profile(c, c->profiles, NULL);
+		fill_section(c, TIDE_OF_PROFILE, c->profiles, NULL);
 	}
 }
 
@@ -146,7 +142,9 @@ tide_config_load(
 	r->complaints = complaints;
 	tide_reading_file(r, NULL, path);
 	for (unsigned i = 0; i < c->profiles; i++)
-		fill_profile(c, i, r->set[IN_PROFILE + i]);
+		fill_section(c, TIDE_OF_PROFILE, i, r->set[IN_PROFILE + i]);
+	for (unsigned i = 0; i < c->policies; i++)
+		fill_section(c, TIDE_OF_POLICY, i, r->set[IN_POLICY + i]);
 	tide_reading_check(r);
 	tell_rest(complaints);
 	for (size_t i = 0; i < r->names_count; i++)
@@ -191,6 +189,15 @@ tide_config_profile(const struct tide_config *c, const char *name)
 {
 	for (unsigned i = 0; i < c->profiles; i++)
 		if (strcmp(c->profile[i].name, name) == 0)
+			return (int)i;
+	return -1;
+}
+
+int
+tide_config_policy(const struct tide_config *c, const char *name)
+{
+	for (unsigned i = 0; i < c->policies; i++)
+		if (strcmp(c->policy[i].name, name) == 0)
 			return (int)i;
 	return -1;
 }

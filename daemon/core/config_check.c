@@ -16,11 +16,15 @@
 #include "tidemark/sizing.h"
 #include "tidemark/units.h"
 
+#define HEADER_CHARS                 \
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZ" \
+	"abcdefghijklmnopqrstuvwxyz0123456789-_"
+
 static const struct place *
 place_of(const struct reading *r, int section, const char *key)
 {
 	const struct tide_param *p =
-	    tide_param_find(key, section != IN_GLOBALS);
+	    tide_param_find(key, tide_reading_kind(section));
 
 	return &r->set[section][p - tide_params];
 }
@@ -43,6 +47,15 @@ blame_profile(const struct reading *r, unsigned i, const char *key)
 	if (at->file == NULL)
 		at = &r->header[IN_PROFILE + i];
 	return at->file != NULL ? at : place_of(r, IN_GLOBALS, "runtime_dir");
+}
+
+/* The same of a policy server's key. */
+static const struct place *
+blame_policy(const struct reading *r, unsigned i, const char *key)
+{
+	const struct place *at = place_of(r, IN_POLICY + (int)i, key);
+
+	return at->file != NULL ? at : &r->header[IN_POLICY + i];
 }
 
 static bool
@@ -203,6 +216,53 @@ check_tokens(struct reading *r, unsigned i)
 	tide_overrides_free(&overrides);
 }
 
+/* ---- policy servers ------------------------------------------------------ */
+
+static void
+check_policy_socket(struct reading *r, unsigned i)
+{
+	const struct tide_config *c = r->config;
+	const char *at = c->policy[i].socket;
+	const struct place *place = blame_policy(r, i, "socket");
+
+	if (place->bad)
+		return;
+	if (strncmp(at, "local:", 6) == 0 &&
+	    strlen(at + 6) > TIDE_LOCAL_SOCKET_MAX)
+		tide_complain(r->complaints, place,
+		    "socket: the path of a local socket has at most %d bytes, "
+		    "not %zu",
+		    TIDE_LOCAL_SOCKET_MAX, strlen(at + 6));
+	for (unsigned k = 0; k < c->profiles; k++)
+		if (strcmp(c->profile[k].socket, at) == 0)
+			tide_complain(r->complaints, place,
+			    "socket: %s is already the socket of [profile %s]",
+			    at, c->profile[k].name);
+	for (unsigned k = 0; k < i; k++)
+		if (strcmp(c->policy[k].socket, at) == 0)
+			tide_complain(r->complaints, place,
+			    "socket: %s is already the socket of [policy %s]",
+			    at, c->policy[k].name);
+}
+
+static void
+check_policy(struct reading *r, unsigned i)
+{
+	const struct tide_policy *p = &r->config->policy[i];
+
+	check_policy_socket(r, i);
+	if (tide_config_profile(r->config, p->profile) < 0)
+		tide_complain(r->complaints, blame_policy(r, i, "profile"),
+		    "profile: there is no [profile %s]", p->profile);
+	if (p->prepend_header[0] == '\0' ||
+	    strspn(p->prepend_header, HEADER_CHARS) !=
+		strlen(p->prepend_header))
+		tide_complain(r->complaints,
+		    blame_policy(r, i, "prepend_header"),
+		    "prepend_header: «%s» is no name for a header",
+		    p->prepend_header);
+}
+
 /* About; the filter rounds up to whole blocks. */
 static double
 window_bytes(const struct tide_config *c)
@@ -317,6 +377,8 @@ tide_reading_check(struct reading *r)
 		check_groups(r, i);
 		check_tokens(r, i);
 	}
+	for (unsigned i = 0; i < r->config->policies; i++)
+		check_policy(r, i);
 	check_retention(r);
 	check_window_fits(r);
 	check_egress(r);

@@ -55,17 +55,42 @@ open_profile(struct reading *r, const struct place *at, const char *name)
 	return IN_PROFILE + (int)c->profiles++;
 }
 
+/* The keys of one too many are not looked at. */
+static int
+open_policy(struct reading *r, const struct place *at, const char *name)
+{
+	struct tide_config *c = r->config;
+	struct tide_policy *p;
+	int i = tide_config_policy(c, name);
+
+	if (i >= 0)
+		return IN_POLICY + i;
+	if (c->policies == TIDE_POLICIES_MAX) {
+		tide_complain(r->complaints, at,
+		    "[policy %s] is one too many; at most %d policy servers",
+		    name, TIDE_POLICIES_MAX);
+		return IN_UNKNOWN;
+	}
+	p = &c->policy[c->policies];
+	(void)snprintf(p->name, sizeof p->name, "%s", name);
+	r->header[IN_POLICY + c->policies] = *at;
+	return IN_POLICY + (int)c->policies++;
+}
+
 static int
 unknown_section(struct reading *r, const struct place *at, const char *word)
 {
-	static const char *const known[] = { "profile" };
+	static const char *const known[] = { "profile", "policy" };
+	const char *meant = tide_nearest(word, known, 2);
 
-	if (tide_nearest(word, known, 1) != NULL)
+	if (meant != NULL)
 		tide_complain(r->complaints, at,
-		    "unknown section «%s»; did you mean «profile»?", word);
+		    "unknown section «%s»; did you mean «%s»?", word, meant);
 	else
 		tide_complain(r->complaints, at,
-		    "unknown section «%s»; sections are [profile NAME]", word);
+		    "unknown section «%s»; sections are [profile NAME] and "
+		    "[policy NAME]",
+		    word);
 	return IN_UNKNOWN;
 }
 
@@ -74,6 +99,7 @@ tide_reading_section(struct reading *r, struct source *s, char *line)
 {
 	char *word = line + 1 + strspn(line + 1, BLANK);
 	char *close = strchr(line, ']'), *name;
+	bool policy;
 
 	s->section = IN_UNKNOWN;
 	if (close == NULL || close[1] != '\0') {
@@ -89,40 +115,66 @@ tide_reading_section(struct reading *r, struct source *s, char *line)
 	if (*name != '\0')
 		*name++ = '\0';
 	name += strspn(name, BLANK);
-	if (strcmp(word, "profile") != 0)
+	policy = strcmp(word, "policy") == 0;
+	if (!policy && strcmp(word, "profile") != 0)
 		s->section = unknown_section(r, &s->at, word);
 	else if (*name == '\0')
 		tide_complain(
-		    r->complaints, &s->at, "[profile NAME] needs a name");
+		    r->complaints, &s->at, "[%s NAME] needs a name", word);
 	else if (!good_name(name))
 		tide_complain(r->complaints, &s->at,
-		    "«%s» is no name for a profile: at most %d letters, "
+		    "«%s» is no name for a %s: at most %d letters, "
 		    "digits, «-» and «_»",
-		    name, TIDE_NAME_MAX - 1);
+		    name, word, TIDE_NAME_MAX - 1);
+	else if (policy)
+		s->section = open_policy(r, &s->at, name);
 	else
 		s->section = open_profile(r, &s->at, name);
 }
 
 /* ---- keys ---------------------------------------------------------------- */
 
+enum tide_param_section
+tide_reading_kind(int section)
+{
+	if (section == IN_GLOBALS)
+		return TIDE_OF_ALL;
+	return section >= IN_POLICY && section < IN_EXCESS ? TIDE_OF_POLICY
+							   : TIDE_OF_PROFILE;
+}
+
+/* It is known, but in another kind of section. */
+static bool
+belongs_elsewhere(struct reading *r, const struct source *s, const char *key)
+{
+	static const char *const where[TIDE_PARAM_SECTIONS] = {
+		"«%s» is global; it must stand before the first section",
+		"«%s» belongs into a [profile NAME] section",
+		"«%s» belongs into a [policy NAME] section"
+	};
+
+	for (unsigned k = 0; k < TIDE_PARAM_SECTIONS; k++) {
+		if (tide_param_find(key, k) == NULL)
+			continue;
+		tide_complain(r->complaints, &s->at, where[k], key);
+		return true;
+	}
+	return false;
+}
+
 static void
 unknown_key(struct reading *r, const struct source *s, const char *key)
 {
-	bool of_profile = s->section != IN_GLOBALS;
 	const char *names[TIDE_PARAMS_MAX], *meant;
 	size_t n = 0;
 
+	if (belongs_elsewhere(r, s, key))
+		return;
 	for (size_t i = 0; i < tide_params_count; i++)
-		if (tide_params[i].of_profile == of_profile)
+		if (tide_params[i].section == tide_reading_kind(s->section))
 			names[n++] = tide_params[i].name;
 	meant = tide_nearest(key, names, n);
-	if (tide_param_find(key, !of_profile) != NULL)
-		tide_complain(r->complaints, &s->at,
-		    of_profile ? "«%s» is global; it must stand before the "
-				 "first section"
-			       : "«%s» belongs into a [profile NAME] section",
-		    key);
-	else if (meant != NULL)
+	if (meant != NULL)
 		tide_complain(r->complaints, &s->at,
 		    "unknown key «%s»; did you mean «%s»?", key, meant);
 	else
@@ -163,6 +215,8 @@ assign(struct reading *r, struct source *s, const struct tide_param *p,
 	*set = s->at;
 	if (s->section == IN_EXCESS)
 		base = &r->excess;
+	else if (s->section >= IN_POLICY)
+		base = &r->config->policy[s->section - IN_POLICY];
 	else if (s->section != IN_GLOBALS)
 		base = &r->config->profile[s->section - IN_PROFILE];
 	value = tide_reading_value(r, s, value);
@@ -191,7 +245,7 @@ tide_reading_key(struct reading *r, struct source *s, char *line)
 		    r->complaints, &s->at, "a key is missing before the «=»");
 		return;
 	}
-	p = tide_param_find(line, s->section != IN_GLOBALS);
+	p = tide_param_find(line, tide_reading_kind(s->section));
 	if (p == NULL)
 		unknown_key(r, s, line);
 	else

@@ -7,11 +7,12 @@
 #include "tidemark/config.h"
 #include "tidemark/params.h"
 
-/* Sections: the globals, the profiles, and two for what does not count. */
+/* Sections: globals, profiles, policies, and two for what does not count. */
 enum {
 	IN_GLOBALS = 0,
 	IN_PROFILE = 1,				    /* + index */
-	IN_EXCESS = IN_PROFILE + TIDE_PROFILES_MAX, /* a profile too many */
+	IN_POLICY = IN_PROFILE + TIDE_PROFILES_MAX, /* + index */
+	IN_EXCESS = IN_POLICY + TIDE_POLICIES_MAX,  /* a profile too many */
 	IN_UNKNOWN, /* its keys are not looked at */
 	SECTIONS = IN_UNKNOWN
 };
@@ -53,6 +54,9 @@ void tide_reading_file(
 /* config_keys.c: a "[section]" line, and "key = value". */
 void tide_reading_section(struct reading *, struct source *, char *line);
 void tide_reading_key(struct reading *, struct source *, char *line);
+
+/* What settings a section has. */
+enum tide_param_section tide_reading_kind(int section);
 
 /* Take a value out of its quotes; NULL after a complaint. */
 char *tide_reading_value(struct reading *, const struct source *, char *text);

@@ -329,16 +329,24 @@ show_choice(const struct tide_param *p, uint64_t n)
 	return "?";
 }
 
+void *
+tide_param_base(
+    const struct tide_param *p, struct tide_config *c, unsigned index)
+{
+	if (p->section == TIDE_OF_PROFILE)
+		return &c->profile[index];
+	return p->section == TIDE_OF_POLICY ? (void *)&c->policy[index] : c;
+}
+
 const char *
 tide_param_show(const struct tide_param *p, const struct tide_config *c,
-    unsigned profile, char *buf, size_t size)
+    unsigned index, char *buf, size_t size)
 {
-	const void *base = c;
+	const void *base =
+	    tide_param_base(p, (struct tide_config *)(uintptr_t)c, index);
 	struct tide_rate rate;
 	double share;
 
-	if (p->of_profile)
-		base = &c->profile[profile];
 	switch (p->kind) {
 	case TIDE_PARAM_MODE:
 		return tide_mode_show(load_number(p, base), buf, size);
@@ -373,17 +381,26 @@ default_daemons(const char *profile)
 	return strcmp(profile, "internal") == 0 ? "MTA-int" : "";
 }
 
+static const char *
+section_name(
+    const struct tide_param *p, const struct tide_config *c, unsigned index)
+{
+	if (p->section == TIDE_OF_PROFILE)
+		return c->profile[index].name;
+	return p->section == TIDE_OF_POLICY ? c->policy[index].name : "";
+}
+
 const char *
 tide_param_default(const struct tide_param *p, const struct tide_config *c,
-    unsigned profile, char *buf, size_t size)
+    unsigned index, char *buf, size_t size)
 {
-	const char *name = p->of_profile ? c->profile[profile].name : "";
+	const char *name = section_name(p, c, index);
 
 	if (p->kind == TIDE_PARAM_SOCKET)
-		(void)snprintf(buf, size, "local:%s/%s.sock",
+		(void)snprintf(buf, size, "local:%s/%s%s.sock",
 		    strcmp(c->runtime_dir, "/") == 0 ? "" : c->runtime_dir,
-		    name);
-	else if (p->of_profile &&
+		    name, p->section == TIDE_OF_POLICY ? "-policy" : "");
+	else if (p->section == TIDE_OF_PROFILE &&
 	    p->offset == offsetof(struct tide_profile, daemons))
 		(void)snprintf(buf, size, "%s", default_daemons(name));
 	else
@@ -393,11 +410,11 @@ tide_param_default(const struct tide_param *p, const struct tide_config *c,
 
 bool
 tide_param_is_default(
-    const struct tide_param *p, const struct tide_config *c, unsigned profile)
+    const struct tide_param *p, const struct tide_config *c, unsigned index)
 {
 	char now[TIDE_PARAM_TEXT_MAX], built_in[TIDE_PARAM_TEXT_MAX];
 
-	return strcmp(tide_param_show(p, c, profile, now, sizeof now),
+	return strcmp(tide_param_show(p, c, index, now, sizeof now),
 		   tide_param_default(
-		       p, c, profile, built_in, sizeof built_in)) == 0;
+		       p, c, index, built_in, sizeof built_in)) == 0;
 }

@@ -13,14 +13,15 @@
 	.name = #field, .offset = offsetof(struct type, field), \
 	.size = sizeof(((struct type *)NULL)->field)
 #define GLOBAL(field) FIELD(tide_config, field)
-#define PROFILE(field) .of_profile = true, FIELD(tide_profile, field)
+#define PROFILE(field) .section = TIDE_OF_PROFILE, FIELD(tide_profile, field)
+#define POLICY(field) .section = TIDE_OF_POLICY, FIELD(tide_policy, field)
 #define RELOAD .change = TIDE_CHANGE_RELOAD
 #define RESTART .change = TIDE_CHANGE_RESTART
 #define RANGE(low, high) .least = low, .most = high
 
 /* Four settings for each of the eight groups of leaky buckets. */
 #define GROUP_FIELD(id, low, field)                                      \
-	.of_profile = true, .name = #low "_" #field,                     \
+	.section = TIDE_OF_PROFILE, .name = #low "_" #field,             \
 	.offset = offsetof(struct tide_profile, group[TIDE_##id].field), \
 	.size = sizeof(((struct tide_profile *)NULL)->group[0].field)
 #define GROUP(id, low, most_, leak_, ban_, drop)                                  \
@@ -56,6 +57,11 @@ static const char *const no_yes[] = { "no", "yes", NULL };
 static const char *const bulk_actions[] = { "tag", "tempfail", "reject",
 	"block", NULL };
 static const char *const bulk_copies[] = { "message", "recipient", NULL };
+static const char *const chargers[] = { "milter", "policy", NULL };
+static const char *const last_requests[] = { "end-of-message", "data", "rcpt",
+	NULL };
+static const char *const policy_actions[] = { "refuse", "hold", "prepend",
+	NULL };
 static const char *const on_errors[] = { "accept", "tempfail", "reject", NULL };
 
 const char *const tide_group_name[TIDE_GROUPS] = { "OKSENDER", "OKIP",
@@ -437,6 +443,54 @@ const struct tide_param tide_params[] = {
 	{ PROFILE(bulk_counts), RELOAD, .kind = TIDE_PARAM_CHOICE,
 	  .fallback = "message", .choices = bulk_copies,
 	  .help = "What is a copy: the message, or each of its recipients." },
+	{ PROFILE(charged_by), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "milter", .choices = chargers,
+	  .help = "Who charges where Postfix asks both for the same mail, so "
+		"that a message is charged once: the milter, or the policy "
+		"server. The other one still refuses the banned. Unknown users "
+		"and blocked content are always the milter's: nobody else sees "
+		"them. Where only the policy server is asked, it must be "
+		"policy." },
+
+	{ POLICY(profile), RESTART, .kind = TIDE_PARAM_STRING,
+	  .fallback = "internal",
+	  .help = "The profile that its mail is treated by, which needs "
+		"charged_by = policy unless its milter is asked, too." },
+	{ POLICY(socket), RESTART, .kind = TIDE_PARAM_SOCKET,
+	  .fallback = "local:RUNTIME_DIR/NAME-policy.sock",
+	  .help = "Where Postfix finds it: local:PATH or inet:PORT@ADDRESS. "
+		"In main.cf the same is unix:PATH or inet:ADDRESS:PORT." },
+	{ POLICY(socket_mode), RESTART, .kind = TIDE_PARAM_MODE,
+	  .fallback = "0660",
+	  .help = "Permissions of a local socket." },
+	{ POLICY(socket_group), RESTART, .kind = TIDE_PARAM_STRING,
+	  .fallback = "",
+	  .help = "The group of a local socket, such as postfix. "
+		"Empty leaves the daemon's own." },
+	{ POLICY(last_request), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "end-of-message", .choices = last_requests,
+	  .help = "The last request that Postfix makes for a message, by the "
+		"restrictions that check_policy_service stands in: "
+		"smtpd_end_of_data_restrictions, smtpd_data_restrictions, or "
+		"smtpd_recipient_restrictions alone. A message that does not "
+		"get so far is given its tokens back; after rcpt nothing is." },
+	{ POLICY(action), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "refuse", .choices = policy_actions,
+	  .help = "What happens to mail that would be refused: refuse answers "
+		"as the profile says; hold puts the message into Postfix's "
+		"hold queue; prepend lets it pass with a header." },
+	{ POLICY(prepend_header), RELOAD, .kind = TIDE_PARAM_STRING,
+	  .fallback = "X-Tidemark",
+	  .help = "The name of that header. Its value says why." },
+	{ POLICY(request_timeout), RELOAD, .kind = TIDE_PARAM_TIME,
+	  .fallback = "10s", RANGE("10ms", "10min"),
+	  .help = "A request that has begun must be here, and an answer be "
+		"taken, within this time, or the connection is closed." },
+	{ POLICY(idle_timeout), RELOAD, .kind = TIDE_PARAM_TIME,
+	  .fallback = "15min", RANGE("10ms", "1d"),
+	  .help = "A connection without a request for this long is closed. "
+		"Postfix itself closes it after smtpd_policy_service_max_idle, "
+		"300s." },
 };
 /* clang-format on */
 
@@ -447,12 +501,15 @@ const size_t tide_params_count = COUNT;
 const struct tide_param tide_param_profiles = { GLOBAL(profiles), RESTART,
 	.kind = TIDE_PARAM_COUNT, .fallback = "2",
 	.help = "The profiles there are." };
+const struct tide_param tide_param_policies = { GLOBAL(policies), RESTART,
+	.kind = TIDE_PARAM_COUNT, .fallback = "0",
+	.help = "The policy servers there are." };
 
 const struct tide_param *
-tide_param_find(const char *name, bool of_profile)
+tide_param_find(const char *name, enum tide_param_section section)
 {
 	for (size_t i = 0; i < COUNT; i++)
-		if (tide_params[i].of_profile == of_profile &&
+		if (tide_params[i].section == section &&
 		    strcmp(tide_params[i].name, name) == 0)
 			return &tide_params[i];
 	return NULL;
@@ -470,44 +527,59 @@ same_profiles(const struct tide_config *a, const struct tide_config *b)
 }
 
 static bool
+same_policies(const struct tide_config *a, const struct tide_config *b)
+{
+	if (a->policies != b->policies)
+		return false;
+	for (unsigned i = 0; i < a->policies; i++)
+		if (strcmp(a->policy[i].name, b->policy[i].name) != 0)
+			return false;
+	return true;
+}
+
+static bool
 same_value(const struct tide_param *p, const struct tide_config *a,
-    const struct tide_config *b, unsigned profile)
+    const struct tide_config *b, unsigned index)
 {
 	char one[TIDE_PARAM_TEXT_MAX], other[TIDE_PARAM_TEXT_MAX];
 
-	return strcmp(tide_param_show(p, a, profile, one, sizeof one),
-		   tide_param_show(p, b, profile, other, sizeof other)) == 0;
+	return strcmp(tide_param_show(p, a, index, one, sizeof one),
+		   tide_param_show(p, b, index, other, sizeof other)) == 0;
 }
 
-/* The first RESTART setting of the globals or of one profile that differs. */
+/* The first RESTART setting of one section that differs. */
 static const struct tide_param *
 first_change(const struct tide_config *old, const struct tide_config *new,
-    bool of_profile, unsigned profile)
+    enum tide_param_section section, unsigned index)
 {
 	for (size_t i = 0; i < COUNT; i++) {
 		const struct tide_param *p = &tide_params[i];
 
-		if (p->change == TIDE_CHANGE_RESTART &&
-		    p->of_profile == of_profile &&
-		    !same_value(p, old, new, profile))
+		if (p->change == TIDE_CHANGE_RESTART && p->section == section &&
+		    !same_value(p, old, new, index))
 			return p;
 	}
 	return NULL;
 }
 
 const struct tide_param *
-tide_params_need_restart(
-    const struct tide_config *old, const struct tide_config *new, int *profile)
+tide_params_need_restart(const struct tide_config *old,
+    const struct tide_config *new, int *index)
 {
-	const struct tide_param *p = first_change(old, new, false, 0);
+	const struct tide_param *p = first_change(old, new, TIDE_OF_ALL, 0);
 
-	*profile = -1;
+	*index = -1;
 	if (p == NULL && !same_profiles(old, new))
 		p = &tide_param_profiles;
+	if (p == NULL && !same_policies(old, new))
+		p = &tide_param_policies;
 	for (unsigned i = 0; p == NULL && i < old->profiles; i++) {
-		p = first_change(old, new, true, i);
-		if (p != NULL)
-			*profile = (int)i;
+		p = first_change(old, new, TIDE_OF_PROFILE, i);
+		*index = p != NULL ? (int)i : -1;
+	}
+	for (unsigned i = 0; p == NULL && i < old->policies; i++) {
+		p = first_change(old, new, TIDE_OF_POLICY, i);
+		*index = p != NULL ? (int)i : -1;
 	}
 	return p;
 }
@@ -522,7 +594,7 @@ tide_profiles_are_default(const struct tide_config *c)
 		return false;
 	for (unsigned i = 0; i < c->profiles; i++)
 		for (size_t k = 0; k < COUNT; k++)
-			if (tide_params[k].of_profile &&
+			if (tide_params[k].section == TIDE_OF_PROFILE &&
 			    !tide_param_is_default(&tide_params[k], c, i))
 				return false;
 	return true;

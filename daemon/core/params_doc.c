@@ -24,31 +24,37 @@ write_key(FILE *f, const char *mark, const char *name, const char *value)
 }
 
 static void
-write_section(FILE *f, const struct tide_config *c, bool of_profile,
-    unsigned profile, bool differences)
+write_section(FILE *f, const struct tide_config *c,
+    enum tide_param_section section, unsigned index, bool differences)
 {
 	char value[TIDE_PARAM_TEXT_MAX];
 
 	for (size_t i = 0; i < tide_params_count; i++) {
 		const struct tide_param *p = &tide_params[i];
 
-		if (p->of_profile != of_profile ||
-		    (differences && tide_param_is_default(p, c, profile)))
+		if (p->section != section ||
+		    (differences && tide_param_is_default(p, c, index)))
 			continue;
 		write_key(f, "", p->name,
-		    tide_param_show(p, c, profile, value, sizeof value));
+		    tide_param_show(p, c, index, value, sizeof value));
 	}
 }
 
 void
 tide_params_write(FILE *f, const struct tide_config *c, bool differences)
 {
-	write_section(f, c, false, 0, differences);
+	unsigned profiles = c->profiles;
+
+	write_section(f, c, TIDE_OF_ALL, 0, differences);
 	if (differences && tide_profiles_are_default(c))
-		return;
-	for (unsigned i = 0; i < c->profiles; i++) {
+		profiles = 0;
+	for (unsigned i = 0; i < profiles; i++) {
 		(void)fprintf(f, "\n[profile %s]\n", c->profile[i].name);
-		write_section(f, c, true, i, differences);
+		write_section(f, c, TIDE_OF_PROFILE, i, differences);
+	}
+	for (unsigned i = 0; i < c->policies; i++) {
+		(void)fprintf(f, "\n[policy %s]\n", c->policy[i].name);
+		write_section(f, c, TIDE_OF_POLICY, i, differences);
 	}
 }
 
@@ -94,15 +100,15 @@ write_limits(FILE *f, const struct tide_param *p)
 }
 
 static void
-sample_section(FILE *f, const struct tide_config *c, bool of_profile,
-    unsigned profile, bool help)
+sample_section(FILE *f, const struct tide_config *c,
+    enum tide_param_section section, unsigned index, bool help)
 {
 	char value[TIDE_PARAM_TEXT_MAX];
 
 	for (size_t i = 0; i < tide_params_count; i++) {
 		const struct tide_param *p = &tide_params[i];
 
-		if (p->of_profile != of_profile)
+		if (p->section != section)
 			continue;
 		if (p->topic != NULL)
 			(void)fprintf(f, "\n# ---- %s ----\n", p->topic);
@@ -112,7 +118,7 @@ sample_section(FILE *f, const struct tide_config *c, bool of_profile,
 			write_limits(f, p);
 		}
 		write_key(f, "#", p->name,
-		    tide_param_default(p, c, profile, value, sizeof value));
+		    tide_param_default(p, c, index, value, sizeof value));
 	}
 }
 
@@ -126,7 +132,7 @@ tide_params_sample(FILE *f)
 	    "Tidemark's configuration; see tidemark.conf(5). "
 	    "Every setting stands here with its default, commented out. "
 	    "Check a change with: tidemark configtest");
-	sample_section(f, &c, false, 0, true);
+	sample_section(f, &c, TIDE_OF_ALL, 0, true);
 	(void)fprintf(f, "\n# ---- Profiles ----\n\n");
 	write_comment(f,
 	    "A profile is a socket for the mail server and how the mail "
@@ -135,8 +141,16 @@ tide_params_sample(FILE *f)
 	    "files count.");
 	for (unsigned i = 0; i < c.profiles; i++) {
 		(void)fprintf(f, "\n#[profile %s]\n", c.profile[i].name);
-		sample_section(f, &c, true, i, i == 0);
+		sample_section(f, &c, TIDE_OF_PROFILE, i, i == 0);
 	}
+	(void)fprintf(f, "\n# ---- Policy servers ----\n\n");
+	write_comment(f,
+	    "A policy server is a socket that Postfix asks at each recipient "
+	    "and at the end of a message (check_policy_service). There is none "
+	    "unless a section says so.");
+	(void)snprintf(c.policy[0].name, sizeof c.policy[0].name, "submission");
+	(void)fprintf(f, "\n#[policy %s]\n", c.policy[0].name);
+	sample_section(f, &c, TIDE_OF_POLICY, 0, true);
 	(void)fprintf(f, "\n# ---- More files ----\n\n");
 	write_comment(f,
 	    "Read in the order of their names. "
@@ -205,11 +219,15 @@ man_param(FILE *f, const struct tide_param *p)
 void
 tide_params_man(FILE *f)
 {
-	for (int of_profile = 0; of_profile < 2; of_profile++) {
-		(void)fprintf(f, ".Ss %s\n.Bl -tag -width Ds\n",
-		    of_profile ? "Settings of a profile" : "Global settings");
+	static const char *const title[TIDE_PARAM_SECTIONS] = {
+		"Global settings", "Settings of a profile",
+		"Settings of a policy server"
+	};
+
+	for (unsigned s = 0; s < TIDE_PARAM_SECTIONS; s++) {
+		(void)fprintf(f, ".Ss %s\n.Bl -tag -width Ds\n", title[s]);
 		for (size_t i = 0; i < tide_params_count; i++)
-			if (tide_params[i].of_profile == of_profile)
+			if (tide_params[i].section == s)
 				man_param(f, &tide_params[i]);
 		(void)fprintf(f, ".El\n");
 	}

@@ -19,6 +19,7 @@
 #include "tidemark/units.h"
 
 #define TIDE_PROFILES_MAX 8
+#define TIDE_POLICIES_MAX 8
 #define TIDE_NAME_MAX 32
 #define TIDE_PATH_MAX 256
 #define TIDE_WORDS_MAX 256
@@ -72,6 +73,23 @@ enum tide_bulk_action {
 
 /* What is a copy: the message, or each of its recipients. */
 enum tide_bulk_copy { TIDE_BULK_MESSAGE, TIDE_BULK_RECIPIENT };
+
+/* Where Postfix asks both for the same mail, only one of them charges. */
+enum tide_charged_by { TIDE_CHARGED_BY_MILTER, TIDE_CHARGED_BY_POLICY };
+
+/* The last request that Postfix makes for a message. */
+enum tide_last_request {
+	TIDE_LAST_END_OF_MESSAGE,
+	TIDE_LAST_DATA,
+	TIDE_LAST_RCPT
+};
+
+/* What becomes of mail that a policy server would refuse. */
+enum tide_policy_action {
+	TIDE_POLICY_REFUSE,
+	TIDE_POLICY_HOLD,
+	TIDE_POLICY_PREPEND
+};
 
 /* The eight groups of leaky buckets: what is a drop, and who pays. */
 enum tide_group {
@@ -138,6 +156,21 @@ struct tide_profile {
 	uint32_t bulk_threshold;	      /* copies */
 	uint32_t bulk_action;		      /* enum tide_bulk_action */
 	uint32_t bulk_counts;		      /* enum tide_bulk_copy */
+	uint32_t charged_by;		      /* enum tide_charged_by */
+};
+
+/* One [policy NAME]: a socket for Postfix's policy requests. */
+struct tide_policy {
+	char name[TIDE_NAME_MAX];
+	char profile[TIDE_NAME_MAX]; /* that its mail is treated by */
+	char socket[TIDE_PATH_MAX];  /* local:PATH or inet:PORT@ADDRESS */
+	uint32_t socket_mode;
+	char socket_group[TIDE_NAME_MAX];
+	uint32_t last_request; /* enum tide_last_request */
+	uint32_t action;       /* enum tide_policy_action */
+	char prepend_header[TIDE_NAME_MAX];
+	uint64_t request_timeout; /* from a request's first byte to its end */
+	uint64_t idle_timeout;	  /* between requests */
 };
 
 struct tide_config {
@@ -198,6 +231,8 @@ struct tide_config {
 
 	uint32_t profiles;
 	struct tide_profile profile[TIDE_PROFILES_MAX];
+	uint32_t policies;
+	struct tide_policy policy[TIDE_POLICIES_MAX];
 };
 
 /* What is wrong with a configuration: "FILE:LINE: sentence\n", all of them. */
@@ -235,6 +270,9 @@ const char *tide_config_live(const struct tide_config *, char *, size_t);
 
 /* The index of the profile so named, or -1. */
 int tide_config_profile(const struct tide_config *, const char *name);
+
+/* The index of the policy server so named, or -1. */
+int tide_config_policy(const struct tide_config *, const char *name);
 
 /* True if word is one of the space-separated words. */
 bool tide_config_has_word(const char *words, const char *word);

@@ -21,7 +21,7 @@ enum tide_counter_scope {
 
 /* clang-format off */
 #define TIDE_COUNTERS(X) \
-X(CONNECTIONS, connections, PROFILE, "milter connections served") \
+X(CONNECTIONS, connections, PROFILE, "SMTP sessions served") \
 X(MESSAGES, messages, PROFILE, "messages that reached the end of message") \
 X(ACCEPTED, accepted, PROFILE, "messages accepted") \
 X(REFUSED, refused, PROFILE, "messages refused, for good or for now") \
@@ -120,7 +120,11 @@ X(ADDRESSES_EXCEPTED, addresses_excepted, PROFILE, \
     "messages from senders on it that are exceptions") \
 X(RECIPIENTS_LISTED, recipients_listed, PROFILE, \
     "recipients refused because the sender was on it") \
-X(BULK_TURNS, bulk_turns, GLOBAL, "generations of bulk counts begun")
+X(BULK_TURNS, bulk_turns, GLOBAL, "generations of bulk counts begun") \
+X(POLICY_REQUESTS, policy_requests, PROFILE, \
+    "requests of Postfix's policy client answered") \
+X(POLICY_CLOSED, policy_closed, PROFILE, \
+    "policy connections closed because of what came over them, or did not")
 /* clang-format on */
 
 enum tide_counter {

@@ -39,12 +39,20 @@ enum tide_param_change {
 	TIDE_CHANGE_RESTART /* a reload refuses it, and says so */
 };
 
+/* Where a setting belongs. */
+enum tide_param_section {
+	TIDE_OF_ALL,	 /* before the first section */
+	TIDE_OF_PROFILE, /* [profile NAME] */
+	TIDE_OF_POLICY,	 /* [policy NAME] */
+	TIDE_PARAM_SECTIONS
+};
+
 struct tide_param {
 	const char *name;
-	bool of_profile; /* belongs into [profile NAME] */
+	enum tide_param_section section;
 	enum tide_param_kind kind;
 	enum tide_param_change change;
-	size_t offset;		  /* into tide_config or tide_profile */
+	size_t offset;		  /* into the struct of its section */
 	size_t size;		  /* of the field */
 	const char *fallback;	  /* the default, as a person writes it */
 	const char *least, *most; /* as a person writes them; NULL: no bound */
@@ -61,41 +69,47 @@ extern const size_t tide_params_count;
  * renamed or moved.  It stands outside the table, as no key sets it.
  */
 extern const struct tide_param tide_param_profiles;
+extern const struct tide_param tide_param_policies; /* likewise */
 
 /* The setting of that name and kind of section, or NULL. */
-const struct tide_param *tide_param_find(const char *name, bool of_profile);
+const struct tide_param *
+tide_param_find(const char *name, enum tide_param_section);
+
+/* The struct that holds the setting: of the index-th section of its kind. */
+void *tide_param_base(
+    const struct tide_param *, struct tide_config *, unsigned index);
 
 /*
- * Read, check and store a value.  Base is the struct tide_config, or the
- * struct tide_profile for a profile's setting.  0, or -1 with a sentence that
- * does not name the setting; the field is then untouched.
+ * Read, check and store a value.  Base is the struct tide_config,
+ * tide_profile or tide_policy, by the setting's section.  0, or -1 with a
+ * sentence that does not name the setting; the field is then untouched.
  */
 int tide_param_set(
     const struct tide_param *, void *base, const char *text, struct tide_err *);
 
-/* The value as a person writes it; profile is ignored for global settings. */
+/* The value as a person writes it; index is ignored for global settings. */
 const char *tide_param_show(const struct tide_param *,
-    const struct tide_config *, unsigned profile, char *buf, size_t);
+    const struct tide_config *, unsigned index, char *buf, size_t);
 
 /*
- * The default as a person writes it.  A profile's socket and daemons default
+ * The default as a person writes it.  A section's socket and daemons default
  * by its name, and the socket by runtime_dir as well.
  */
 const char *tide_param_default(const struct tide_param *,
-    const struct tide_config *, unsigned profile, char *buf, size_t);
+    const struct tide_config *, unsigned index, char *buf, size_t);
 
 bool tide_param_is_default(
-    const struct tide_param *, const struct tide_config *, unsigned profile);
+    const struct tide_param *, const struct tide_config *, unsigned index);
 
 /* Are these the built-in profiles, in order, with no setting changed? */
 bool tide_profiles_are_default(const struct tide_config *);
 
 /*
  * The first setting that differs and that only a restart can change, or
- * NULL.  *profile is set to its profile's index, or -1.
+ * NULL.  *index is set to its section's among those of its kind, or -1.
  */
 const struct tide_param *tide_params_need_restart(
-    const struct tide_config *old, const struct tide_config *new, int *profile);
+    const struct tide_config *old, const struct tide_config *new, int *index);
 
 /* A kind as the manual names it: time, size, path. */
 const char *tide_param_kind_name(enum tide_param_kind);

@@ -84,10 +84,10 @@ bad_sections(void)
 		    "«profile»?\n" },
 		{ "[external]\n",
 		    "t.conf:1: unknown section «external»; sections are "
-		    "[profile NAME]\n" },
+		    "[profile NAME] and [policy NAME]\n" },
 		{ "[]\n",
 		    "t.conf:1: unknown section «»; sections are "
-		    "[profile NAME]\n" },
+		    "[profile NAME] and [policy NAME]\n" },
 		{ "[profile ]\n", "t.conf:1: [profile NAME] needs a name\n" },
 		{ "[profile a b]\n",
 		    "t.conf:1: «a b» is no name for a profile: at most 31 "
@@ -110,6 +110,38 @@ bad_sections(void)
 		    "profiles\n"
 		    "t.conf:10: on_error: «no» is none of accept, tempfail, "
 		    "reject\n" },
+		{ "[polcy a]\n",
+		    "t.conf:1: unknown section «polcy»; did you mean "
+		    "«policy»?\n" },
+		{ "[policy]\n", "t.conf:1: [policy NAME] needs a name\n" },
+		{ "[policy a/b]\n",
+		    "t.conf:1: «a/b» is no name for a policy: at most 31 "
+		    "letters, digits, «-» and «_»\n" },
+		{ "idle_timeout = 1s\n",
+		    "t.conf:1: «idle_timeout» belongs into a [policy NAME] "
+		    "section\n" },
+		{ "[policy a]\non_error = accept\n",
+		    "t.conf:2: «on_error» belongs into a [profile NAME] "
+		    "section\n" },
+		{ "[policy a]\nprofile = out\n",
+		    "t.conf:2: profile: there is no [profile out]\n" },
+		{ "[profile b]\n[policy a]\n",
+		    "t.conf:2: profile: there is no [profile internal]\n" },
+		{ "[policy a]\nprepend_header = X:\n",
+		    "t.conf:2: prepend_header: «X:» is no name for a "
+		    "header\n" },
+		{ "[policy a]\nsocket = inet:1@::1\n"
+		  "[policy b]\nsocket = inet:1@::1\n",
+		    "t.conf:4: socket: inet:1@::1 is already the socket of "
+		    "[policy a]\n" },
+		{ "[policy a]\nsocket = local:/run/tidemark/internal.sock\n",
+		    "t.conf:2: socket: local:/run/tidemark/internal.sock is "
+		    "already the socket of [profile internal]\n" },
+		{ "[policy a]\n[policy b]\n[policy c]\n[policy d]\n"
+		  "[policy e]\n[policy f]\n[policy g]\n[policy h]\n"
+		  "[policy i]\naction = no\n",
+		    "t.conf:9: [policy i] is one too many; at most 8 policy "
+		    "servers\n" },
 	};
 
 	run_bad(cases, LENGTH(cases));

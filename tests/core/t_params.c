@@ -79,15 +79,15 @@ rows(void)
 	struct tide_config c;
 	char now[TIDE_PARAM_TEXT_MAX], built_in[TIDE_PARAM_TEXT_MAX];
 
-	tide_config_defaults(&c, NULL);
+	load(&c, "[policy submission]\n");
 	for (size_t i = 0; i < tide_params_count; i++) {
 		const struct tide_param *p = &tide_params[i];
-		void *base = p->of_profile ? (void *)&c.profile[0] : &c;
+		void *base = tide_param_base(p, &c, 0);
 		struct tide_err err;
 
 		CHECK_STR(tide_param_show(p, &c, 0, now, sizeof now),
 		    tide_param_default(p, &c, 0, built_in, sizeof built_in));
-		CHECK_MSG(tide_param_find(p->name, p->of_profile) == p,
+		CHECK_MSG(tide_param_find(p->name, p->section) == p,
 		    "%s stands twice", p->name);
 		CHECK_MSG(
 		    p->help[strlen(p->help) - 1] == '.', "%s: help", p->name);
@@ -115,13 +115,15 @@ differences(void)
 	load(&c,
 	    "worker_stuck = 60s\nruntime_dir = /run//tm/\nadmins = bob,@ops\n"
 	    "log = \"/var/log/a #1\"\n[profile internal]\n[profile mx]\n"
-	    "on_error = tempfail\nsocket = inet:8891@127.0.0.1\n");
+	    "on_error = tempfail\nsocket = inet:8891@127.0.0.1\n"
+	    "[policy out]\nprofile = mx\naction = hold\n");
 	text = written(&c, true);
 	CHECK_STR(text,
 	    "runtime_dir = /run/tm\nlog = \"/var/log/a #1\"\n"
 	    "admins = bob @ops\n"
 	    "\n[profile internal]\n\n[profile mx]\n"
-	    "socket = inet:8891@127.0.0.1\non_error = tempfail\n");
+	    "socket = inet:8891@127.0.0.1\non_error = tempfail\n"
+	    "\n[policy out]\nprofile = mx\naction = hold\n");
 	load(&again, text);
 	CHECK(memcmp(&c, &again, sizeof c) == 0);
 	free(text);
@@ -157,6 +159,8 @@ need_restart(void)
 		{ "log_level = debug\n[profile a]\non_error = reject\n"
 		  "[profile b]\ndaemons = X\n",
 		    "-", -1 },
+		{ "[profile a]\n[profile b]\n[policy c]\nprofile = a\n",
+		    "policies", -1 },
 		{ "max_workers = 256\n[profile a]\n[profile b]\n", "-", -1 },
 		{ "max_workers = 255\n[profile a]\n[profile b]\n",
 		    "max_workers", -1 },
@@ -208,6 +212,8 @@ sample_loads(void)
 	CHECK(strstr(text, "\n[profile internal]\nsocket = local:") != NULL);
 	CHECK(strstr(text, "\nretain_for = 180d\n") != NULL);
 	load(&c, text);
+	/* a policy server is shown, though none is built in */
+	load(&built_in, "[policy submission]\n");
 	CHECK(memcmp(&c, &built_in, sizeof c) == 0);
 	free(text);
 }

@@ -7,12 +7,14 @@
 # A step is a command, or one of these:
 #	message FROM TO		a whole one; RSET where it is refused half-way
 #	drop			close the connection without QUIT
+#	wait FIFO		until a line comes through it
 # %n in a step is the number of its repetition, COUNTxSTEP repeats it.  The
 # last line is "accepted=N refused=N": whole messages.
 use strict;
 use warnings;
 use IO::Socket::INET;
 
+$| = 1;
 my ($port, $client, @steps) = @ARGV;
 my ($accepted, $refused) = (0, 0);
 $SIG{ALRM} = sub { die "no reply within 60 s\n" };
@@ -70,6 +72,9 @@ for my $step (@steps) {
 			close $s;
 			print "accepted=$accepted refused=$refused\n";
 			exit 0;
+		} elsif ($now =~ /^wait (\S+)$/) {
+			open(my $f, '<', $1) or die "$1: $!\n";
+			<$f>;
 		} else {
 			say($now);
 		}
