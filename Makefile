@@ -71,11 +71,11 @@ all: $(PROGRAMS) man
 
 BUILD_DEPS = gcc libc6-dev liblmdb-dev libmilter-dev libjemalloc-dev \
 	     libxxhash-dev libsodium-dev libidn2-dev libutf8proc-dev \
-	     libzstd-dev libnftables-dev
+	     libzstd-dev libnftables-dev libncurses-dev
 TEST_DEPS  = $(BUILD_DEPS) m4 perl swaks sasl2-bin libsasl2-modules \
 	     libsasl2-modules-db libdb5.3 libldap-2.5-0 libnsl2 libsasl2-2 \
 	     libssl3 libwrap0 libicu72 lmdb-utils mandoc iproute2 nftables spin \
-	     libgmime-3.0-dev pkgconf
+	     libgmime-3.0-dev pkgconf tmux
 LINT_DEPS  = clang clang-format clang-tidy cppcheck shellcheck
 
 deps:
@@ -98,7 +98,7 @@ $(B)/tidemark-milter: $(call obj,$(MILTER_SRC)) $(LIB)
 	$(CC) $(LDFLAGS) -o $@ $^ -lmilter $(CORELIBS) $(MALLOC)
 
 $(B)/tidemark: $(call obj,$(TOOLS_SRC)) $(LIB)
-	$(CC) $(LDFLAGS) -o $@ $^ $(CORELIBS) $(MALLOC)
+	$(CC) $(LDFLAGS) -o $@ $^ -lncursesw -ltinfo $(CORELIBS) $(MALLOC)
 
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)

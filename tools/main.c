@@ -253,6 +253,29 @@ static const struct command commands[] = {
 	    "prints\nthat table, stats what it counted, remove takes it away.\n"
 	    "Exits 0 if it was done or is so, 1 if not, 2 on an error.\n",
 	    run_egress },
+	{ "top",
+	    "[-b] [-n N] [-1] [--view V] [-s COLUMN] [-F TEXT] [-d SECONDS]\n"
+	    "                [-U] [--readonly] [--wait TIME] [--json]",
+	    "watch levels, bans, flow, memory, workers and the map",
+	    "  -b, --batch        print samples instead of drawing a screen\n"
+	    "  -n N               so many of them (default: without end)\n"
+	    "  -1                 one of them\n"
+	    "      --view V       levels (default), bans, flow, memory, "
+	    "workers, map\n"
+	    "  -s, --sort COLUMN  sort by that column\n"
+	    "  -F, --filter TEXT  only rows that hold TEXT\n"
+	    "  -d, --interval SECONDS\n"
+	    "                     how often to look (default 1)\n"
+	    "  -U, --ascii        no block characters\n"
+	    "      --readonly     neither u nor r\n"
+	    "      --wait TIME    for a daemon that is not up yet (default: "
+	    "without\n"
+	    "                     end on a terminal, 5s in batch)\n"
+	    "\n"
+	    "On a terminal: h for the keys, q to end.  It reads the map alone; "
+	    "the\ndaemon does not notice.\n"
+	    "Exits 0 when it was ended, 2 on an error.\n",
+	    run_top },
 	{ "help", "[COMMAND]", "this list, or more about one command", "",
 	    run_help },
 };

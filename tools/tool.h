@@ -87,6 +87,7 @@ int run_size(struct tool *);
 int run_status(struct tool *);
 int run_unban(struct tool *);
 int run_tail(struct tool *);
+int run_top(struct tool *);
 int run_why(struct tool *);
 
 #endif
