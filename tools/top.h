@@ -169,6 +169,9 @@ void top_print_json(const struct top *);
  */
 void draw_fit(char out[TOP_TEXT], const char *text, int width, bool right);
 
+/* How many bytes of the text fit into so many columns. */
+size_t draw_fits(const char *text, int width);
+
 /* A share of 1 as a bar, so many columns wide. */
 void draw_bar(const struct top *, char out[TOP_TEXT], double share, int width);
 
@@ -182,6 +185,9 @@ void draw_water(const struct top *, struct banner *, const uint32_t *bins,
 
 /* 3.2/s, 14/min, 2/h; "-" for none, "" if not known. */
 void draw_rate(char out[TOP_TEXT], double per_second);
+
+/* 12s, 5min, 3h20m, 12d: shorter than show_span() */
+const char *draw_span(double ms, char out[SHOW_MAX]);
 
 /* 120 us, 1.2 ms, 3.4 s */
 void draw_us(char out[TOP_TEXT], double us);

@@ -42,6 +42,24 @@ put_spaces(char *out, size_t *at, int n)
 	out[*at] = '\0';
 }
 
+size_t
+draw_fits(const char *text, int width)
+{
+	const char *s = text;
+	char one[16];
+	int used = 0, columns;
+	size_t n;
+
+	while (*s != '\0') {
+		n = take_character(s, one, &columns);
+		if (used + columns > width && s > text)
+			break;
+		used += columns;
+		s += n;
+	}
+	return (size_t)(s - text);
+}
+
 void
 draw_fit(char out[TOP_TEXT], const char *text, int width, bool right)
 {
@@ -231,4 +249,22 @@ draw_us(char out[TOP_TEXT], double us)
 		(void)snprintf(out, TOP_TEXT, "%.1f ms", us / 1000);
 	else
 		(void)snprintf(out, TOP_TEXT, "%.1f s", us / 1000000);
+}
+
+const char *
+draw_span(double ms, char out[SHOW_MAX])
+{
+	uint64_t s = (uint64_t)(ms / 1000 + 0.5), min = s / 60, h = min / 60;
+
+	if (s < 120)
+		(void)snprintf(out, SHOW_MAX, "%us", (unsigned)s);
+	else if (min < 60)
+		(void)snprintf(out, SHOW_MAX, "%umin", (unsigned)min);
+	else if (h < 48)
+		(void)snprintf(out, SHOW_MAX, "%uh%02um", (unsigned)h,
+		    (unsigned)(min % 60));
+	else
+		(void)snprintf(
+		    out, SHOW_MAX, "%llud", (unsigned long long)(h / 24));
+	return out;
 }

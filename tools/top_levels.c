@@ -24,15 +24,15 @@ enum { PROFILE, GROUP, KEY, FILL, LEVEL, DEPTH, RATE, LEAK, TIME, STATE };
 
 static const struct column columns[] = {
 	{ "profile", "PROFILE", 9, 100, true },
-	{ "group", "GROUP", 9, 0, true },
+	{ "group", "GROUP", 8, 0, true },
 	{ "key", "KEY", 0, 0, true },
-	{ "fill", "FULL", 8, 0, false },
+	{ "fill", "FULL", 6, 0, false },
 	{ "level", "LEVEL", 9, 0, false },
 	{ "depth", "", 0, TOP_HIDDEN, false },
 	{ "rate", "RATE", 7, 0, false },
 	{ "leak_ms", "", 0, TOP_HIDDEN, false },
-	{ "time_ms", "TIME", 14, 0, false },
-	{ "state", "STATE", 8, 0, true },
+	{ "time_ms", "TIME", 11, 0, false },
+	{ "state", "STATE", 7, 0, true },
 };
 
 struct item {
@@ -265,13 +265,12 @@ show_time(const struct item *i, char *out)
 	char span[SHOW_MAX];
 
 	if (i->over)
-		(void)snprintf(out, TOP_TEXT, "ban on its way");
+		(void)snprintf(out, TOP_TEXT, "ban is due");
 	else if (isnan(ms))
 		(void)snprintf(out, TOP_TEXT, "-");
 	else
 		(void)snprintf(out, TOP_TEXT, "%s %s",
-		    is_rising(i) ? "ban" : "dry",
-		    show_span((uint64_t)ms, span, sizeof span));
+		    is_rising(i) ? "ban" : "dry", draw_span(ms, span));
 }
 
 static void

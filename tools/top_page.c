@@ -164,29 +164,37 @@ page_rows(const struct desk *d)
 
 /* ---- text -------------------------------------------------------------- */
 
+/* Where the line after this one begins, on a screen so wide. */
 static const char *
-skip_lines(const char *s, size_t n)
+next_line(const char *s, int width)
 {
-	while (n > 0 && *s != '\0') {
-		s += strcspn(s, "\n");
-		s += *s == '\n';
-		n--;
-	}
+	size_t n = strcspn(s, "\n"), fits = draw_fits(s, width);
+
+	return fits < n ? s + fits : s + n + (s[n] == '\n');
+}
+
+static const char *
+skip_lines(const char *s, size_t n, int width)
+{
+	for (; n > 0 && *s != '\0'; n--)
+		s = next_line(s, width);
 	return s;
 }
 
 static void
-put_text(struct desk *d, int bottom)
+put_text(struct desk *d, int width, int bottom)
 {
-	const char *s;
+	const char *s, *next;
 	int y = 0;
 
-	while (d->text_line > 0 && *skip_lines(d->text, d->text_line) == '\0')
+	while (d->text_line > 0 &&
+	    *skip_lines(d->text, d->text_line, width) == '\0')
 		d->text_line--;
-	for (s = skip_lines(d->text, d->text_line); *s != '\0' && y < bottom;
-	     s = skip_lines(s, 1), y++) {
+	for (s = skip_lines(d->text, d->text_line, width);
+	     *s != '\0' && y < bottom; s = next, y++) {
+		next = next_line(s, width);
 		(void)snprintf(line.text, sizeof line.text, "%.*s",
-		    (int)strcspn(s, "\n"), s);
+		    (int)(next - s - (next[-1] == '\n')), s);
 		put(y, line.text, TONE_PLAIN, false);
 	}
 }
@@ -197,8 +205,8 @@ static void
 put_keys(const struct desk *d, int y)
 {
 	static const char keys[] =
-	    "F1 help  / search  \\ filter  <> sort  I invert  Enter why  "
-	    "u unban  r reset  q quit";
+	    "F1 help  / search  \\ filter  <> sort  Enter why  u unban  "
+	    "r reset  q quit";
 
 	switch (d->mode) {
 	case DESK_FILTER:
@@ -257,7 +265,7 @@ page_draw(struct desk *d)
 	screen_size(&width, &height);
 	screen_clear();
 	if (d->mode == DESK_TEXT)
-		put_text(d, height - 1);
+		put_text(d, width, height - 1);
 	else
 		put_view(d, width, height);
 	put_keys(d, height - 1);

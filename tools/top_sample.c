@@ -77,27 +77,36 @@ top_sample(struct top *t)
 	return tide_err_set(&t->why, "no memory for so many rows") == 0;
 }
 
+/* Who is not at work; "" if all are. */
+static const char *
+trouble(const struct top *t)
+{
+	bool collector = view_collector(&t->view).fresh;
+	bool acceptor = view_acceptor(&t->view).fresh &&
+	    atomic_load(&t->view.map->acceptor->listening) != 0;
+
+	return !collector && !acceptor ? "THE DAEMON IS NOT AT WORK"
+	    : !collector	       ? "THE COLLECTOR IS SILENT"
+	    : !acceptor		       ? "THE ACCEPTOR DOES NOT LISTEN"
+	    : atomic_load(&t->view.map->control->bypass_until_ms) > t->now_ms
+	    ? "BYPASS: ALL IS ACCEPTED"
+	    : "";
+}
+
 void
 top_headline(const struct top *t, struct cell *out)
 {
-	const struct tide_control *c = t->view.map->control;
-	struct view_pulse collector = view_collector(&t->view);
-	struct view_pulse acceptor = view_acceptor(&t->view);
-	bool listening = acceptor.fresh &&
-	    atomic_load(&t->view.map->acceptor->listening) != 0;
-	bool bypassed = atomic_load(&c->bypass_until_ms) > t->now_ms;
+	struct view_flow f = view_flow(&t->view, t->now_ms);
+	const char *wrong = trouble(t);
 	static char rate[TOP_TEXT];
 	char when[SHOW_MAX];
 
 	draw_rate(rate, flow_rate(t));
 	(void)show_moment(t->now_ms, when, sizeof when);
 	(void)snprintf(out->text, sizeof out->text,
-	    "tidemark %.8s  collector %s, acceptor %s  workers %u/%u  "
-	    "mail %.20s%s",
-	    when + 11, collector.fresh ? "at work" : "SILENT",
-	    listening ? "listening" : "NOT LISTENING", view_serving(&t->view),
-	    t->view.slots, rate[0] != '\0' ? rate : "?",
-	    bypassed ? "  BYPASS" : "");
-	out->tone =
-	    collector.fresh && listening && !bypassed ? TONE_STRONG : TONE_BAD;
+	    "tidemark %.8s  %s  mail %.20s  workers %u/%u  buckets %u  bans %u",
+	    when + 11, wrong[0] != '\0' ? wrong : "at work",
+	    rate[0] != '\0' ? rate : "?", view_serving(&t->view), t->view.slots,
+	    f.buckets, f.bans);
+	out->tone = wrong[0] == '\0' ? TONE_STRONG : TONE_BAD;
 }
