@@ -65,7 +65,7 @@ obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 LIB      = $(B)/libtidemark.a
 PROGRAMS = $(B)/tidemarkd $(B)/tidemark-milter $(B)/tidemark
 
-all: $(PROGRAMS) man
+all: $(PROGRAMS) man $(B)/tidemark.bash
 
 # ---- what it needs -------------------------------------------------------
 
@@ -262,6 +262,11 @@ $(B)/man/tidemark.conf.5: conf/tidemark.conf.5.in $(B)/tidemark
 	@sed -e '/^@PARAMS@$$/{r $@.list' -e 'd}' $< >$@
 	@rm -f $@.list
 
+# ---- completion ----------------------------------------------------------
+
+$(B)/tidemark.bash: $(B)/tidemark
+	@$(B)/tidemark completion bash >$@
+
 # ---- install -------------------------------------------------------------
 
 install: all
@@ -275,6 +280,9 @@ install: all
 	install -m 644 daemon/tidemarkd.8 milter/tidemark-milter.8 \
 	    tools/tidemark-egress.8 \
 	    $(DESTDIR)$(PREFIX)/share/man/man8
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	install -m 644 $(B)/tidemark.bash \
+	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tidemark
 	install -d $(DESTDIR)$(PREFIX)/share/tidemark/sendmail \
 	    $(DESTDIR)$(PREFIX)/share/tidemark/postfix
 	install -m 644 conf/sendmail/* $(DESTDIR)$(PREFIX)/share/tidemark/sendmail

@@ -254,14 +254,15 @@ static const struct command commands[] = {
 	    "Exits 0 if it was done or is so, 1 if not, 2 on an error.\n",
 	    run_egress },
 	{ "top",
-	    "[-b] [-n N] [-1] [--view V] [-s COLUMN] [-F TEXT] [-d SECONDS]\n"
-	    "                [-U] [--readonly] [--wait TIME] [--json]",
+	    "[-b] [-n N] [-1] [-s COLUMN] [-F TEXT] [-d SECONDS] [-U]\n"
+	    "                [--view levels | bans | flow | memory | workers | "
+	    "map]\n"
+	    "                [--readonly] [--wait TIME] [--json]",
 	    "watch levels, bans, flow, memory, workers and the map",
 	    "  -b, --batch        print samples instead of drawing a screen\n"
 	    "  -n N               so many of them (default: without end)\n"
 	    "  -1                 one of them\n"
-	    "      --view V       levels (default), bans, flow, memory, "
-	    "workers, map\n"
+	    "      --view VIEW    which one (default levels)\n"
 	    "  -s, --sort COLUMN  sort by that column\n"
 	    "  -F, --filter TEXT  only rows that hold TEXT\n"
 	    "  -d, --interval SECONDS\n"
@@ -276,13 +277,19 @@ static const struct command commands[] = {
 	    "the\ndaemon does not notice.\n"
 	    "Exits 0 when it was ended, 2 on an error.\n",
 	    run_top },
+	{ "metrics", "[--json]", "all that is counted, for Prometheus",
+	    "The text format 0.0.4; no address is in it.\n"
+	    "Exits 0, or 2 if there is no live map to read.\n",
+	    run_metrics },
+	{ "completion", "bash", "what bash completes, to be sourced",
+	    "  source <(tidemark completion bash)\n", run_completion },
 	{ "help", "[COMMAND]", "this list, or more about one command", "",
 	    run_help },
 };
 
 #define COMMANDS (sizeof commands / sizeof *commands)
 
-static const char common[] =
+const char tool_common[] =
     "  -c, --config FILE  read FILE (default $TIDEMARK_CONF, then\n"
     "                     " TIDE_CONF_PATH ",\n"
     "                     then the built-in settings)\n"
@@ -291,6 +298,13 @@ static const char common[] =
     "      --color=WHEN   auto, always or never; see also NO_COLOR\n"
     "  -V, --version\n"
     "  -h, --help\n";
+
+const struct command *
+tool_commands(size_t *count)
+{
+	*count = COMMANDS;
+	return commands;
+}
 
 /* ---- help -------------------------------------------------------------- */
 
@@ -304,13 +318,14 @@ tool_help(const struct command *c)
 		    c->synopsis, toupper((unsigned char)c->help[0]),
 		    c->help + 1, c->details,
 		    c->details[0] != '\0' ? "\nEverywhere:" : "Everywhere:");
-		(void)fputs(common, stdout);
+		(void)fputs(tool_common, stdout);
 		return;
 	}
 	(void)fputs("usage: tidemark [options] COMMAND [options]\n\n", stdout);
 	for (i = 0; i < COMMANDS; i++)
 		printf("  %-11s  %s\n", commands[i].name, commands[i].help);
-	printf("\n%s\nSee tidemark COMMAND --help, and tidemark(1).\n", common);
+	printf("\n%s\nSee tidemark COMMAND --help, and tidemark(1).\n",
+	    tool_common);
 }
 
 static const struct command *
