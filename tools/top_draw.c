@@ -227,7 +227,7 @@ draw_rate(char out[TOP_TEXT], double per_second)
 	out[0] = '\0';
 	if (isnan(per_second))
 		return;
-	if (per_second <= 0) {
+	if (per_second * 3600 < 0.05) {
 		(void)snprintf(out, TOP_TEXT, "-");
 		return;
 	}
