@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "json.h"
 #include "output.h"
 #include "tidemark/nearest.h"
 #include "tool.h"
@@ -283,8 +284,8 @@ static const struct command commands[] = {
 	    run_metrics },
 	{ "completion", "bash", "what bash completes, to be sourced",
 	    "  source <(tidemark completion bash)\n", run_completion },
-	{ "help", "[COMMAND]", "this list, or more about one command", "",
-	    run_help },
+	{ "help", "[COMMAND] [--json]", "this list, or more about one command",
+	    "", run_help },
 };
 
 #define COMMANDS (sizeof commands / sizeof *commands)
@@ -348,11 +349,24 @@ find_command(const char *name)
 	return NULL;
 }
 
+static void
+put_json(const struct command *c)
+{
+	struct json j = json_record(stdout, "command");
+
+	json_text(&j, "name", c->name);
+	json_text(&j, "synopsis", c->synopsis);
+	json_text(&j, "help", c->help);
+	json_text(&j, "details", c->details);
+	json_record_end(&j);
+}
+
 static int
 run_help(struct tool *t)
 {
 	static const struct option none[] = { { NULL, 0, NULL, 0 } };
 	const struct command *c = NULL;
+	size_t i;
 
 	while (tool_getopt(t, "", none) != -1)
 		;
@@ -363,7 +377,13 @@ run_help(struct tool *t)
 		if (c == NULL)
 			return TOOL_ERROR;
 	}
-	tool_help(c);
+	if (!t->json)
+		tool_help(c);
+	else if (c != NULL)
+		put_json(c);
+	else
+		for (i = 0; i < COMMANDS; i++)
+			put_json(&commands[i]);
 	return TOOL_OK;
 }
 
