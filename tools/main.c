@@ -258,7 +258,7 @@ static const struct command commands[] = {
 	    "[-b] [-n N] [-1] [-s COLUMN] [-F TEXT] [-d SECONDS] [-U]\n"
 	    "                [--view levels | bans | flow | memory | workers | "
 	    "map]\n"
-	    "                [--readonly] [--wait TIME] [--json]",
+	    "                [--readonly] [--wait TIME] [--note TEXT] [--json]",
 	    "watch levels, bans, flow, memory, workers and the map",
 	    "  -b, --batch        print samples instead of drawing a screen\n"
 	    "  -n N               so many of them (default: without end)\n"
@@ -273,6 +273,7 @@ static const struct command commands[] = {
 	    "      --wait TIME    for a daemon that is not up yet (default: "
 	    "without\n"
 	    "                     end on a terminal, 5s in batch)\n"
+	    "      --note TEXT    keep it on show above the line of keys\n"
 	    "\n"
 	    "On a terminal: h for the keys, q to end.  It reads the map alone; "
 	    "the\ndaemon does not notice.\n"

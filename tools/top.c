@@ -81,7 +81,7 @@ read_number(const struct tool *t, const char *text, uint64_t *n)
 		tool_misused(t, "-n: %s", err.text);
 }
 
-enum { OPT_READONLY = OPT_OWN, OPT_VIEW, OPT_WAIT };
+enum { OPT_READONLY = OPT_OWN, OPT_VIEW, OPT_WAIT, OPT_NOTE };
 
 static void
 take_option(struct top *t, struct wish *w, int c)
@@ -114,6 +114,9 @@ take_option(struct top *t, struct wish *w, int c)
 	case OPT_READONLY:
 		t->readonly = true;
 		break;
+	case OPT_NOTE:
+		t->note = optarg;
+		break;
 	case OPT_VIEW:
 		t->which = read_view(t->tool, optarg);
 		break;
@@ -136,6 +139,7 @@ read_options(struct top *t, struct wish *w)
 		{ "readonly", no_argument, NULL, OPT_READONLY },
 		{ "view", required_argument, NULL, OPT_VIEW },
 		{ "wait", required_argument, NULL, OPT_WAIT },
+		{ "note", required_argument, NULL, OPT_NOTE },
 		{ NULL, 0, NULL, 0 },
 	};
 	int c;

@@ -115,8 +115,9 @@ struct top {
 	unsigned sort[TOP_VIEWS];
 	bool descending[TOP_VIEWS];
 	char filter[128];
-	double interval; /* seconds */
-	int group;	 /* whose water is pictured; -1: all */
+	const char *note; /* lines to be kept on show; NULL: none */
+	double interval;  /* seconds */
+	int group;	  /* whose water is pictured; -1: all */
 	bool picture;
 	bool ascii, readonly, paused;
 };

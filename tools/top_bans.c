@@ -52,9 +52,10 @@ number(const struct top *t, size_t row, unsigned column)
 static const char *
 reason_of(const struct tide_ban *b)
 {
-	static const char *const many[TIDE_GROUPS] = { "messages", "messages",
-		"unknown recipients", "unknown recipients", "blocked messages",
-		"blocked messages", "protected mailbox", "while banned" };
+	static const char *const many[TIDE_GROUPS] = { "too many messages",
+		"too many messages", "unknown recipients", "unknown recipients",
+		"blocked messages", "blocked messages", "protected mailbox",
+		"came while banned" };
 
 	return b->reason[0] != '\0'  ? b->reason
 	    : b->group < TIDE_GROUPS ? many[b->group]

@@ -258,8 +258,20 @@ show_key(const struct top *t, size_t row, char *out)
 	    out, TOP_TEXT, "%s", key(t, row, text) ? text : "(gone)");
 }
 
+/* What rising leads to: a ban, or in dry-run a count of it. */
+static const char *
+end_of(const struct top *t, const struct item *i)
+{
+	struct tide_class_id id;
+	const struct tide_limit *l = limit_of(t, i, &id);
+
+	return !is_rising(i)				? "dry"
+	    : l != NULL && l->mode == TIDE_MODE_ENFORCE ? "ban"
+							: "over";
+}
+
 static void
-show_time(const struct item *i, char *out)
+show_time(const struct top *t, const struct item *i, char *out)
 {
 	double ms = time_of(i);
 	char span[SHOW_MAX];
@@ -269,8 +281,8 @@ show_time(const struct item *i, char *out)
 	else if (isnan(ms))
 		(void)snprintf(out, TOP_TEXT, "-");
 	else
-		(void)snprintf(out, TOP_TEXT, "%s %s",
-		    is_rising(i) ? "ban" : "dry", draw_span(ms, span));
+		(void)snprintf(
+		    out, TOP_TEXT, "%s %s", end_of(t, i), draw_span(ms, span));
 }
 
 static void
@@ -305,7 +317,7 @@ show(const struct top *t, size_t row, unsigned column, int width,
 		draw_rate(out->text, (double)i->rate);
 		return;
 	case TIME:
-		show_time(i, out->text);
+		show_time(t, i, out->text);
 		return;
 	default:
 		(void)snprintf(out->text, TOP_TEXT, "%s", state_of(t, i));

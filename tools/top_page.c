@@ -199,6 +199,38 @@ put_text(struct desk *d, int width, int bottom)
 	}
 }
 
+/* ---- a note kept on show ----------------------------------------------- */
+
+#define NOTE_FROM 16 /* lines of a screen that has room for one */
+
+static int
+note_lines(const struct top *t, int height)
+{
+	const char *s = t->note;
+	int n = 0;
+
+	if (s == NULL || height < NOTE_FROM)
+		return 0;
+	for (; *s != '\0'; s += *s == '\n', n++)
+		s += strcspn(s, "\n");
+	return n < height / 4 ? n : height / 4;
+}
+
+static void
+put_note(const struct top *t, int bottom, int height)
+{
+	const char *s = t->note;
+	int y, n = note_lines(t, height);
+
+	for (y = bottom - n; y < bottom; y++) {
+		(void)snprintf(line.text, sizeof line.text, "%.*s",
+		    (int)strcspn(s, "\n"), s);
+		put(y, line.text, TONE_GOOD, false);
+		s += strcspn(s, "\n");
+		s += *s == '\n';
+	}
+}
+
 /* ---- the bottom -------------------------------------------------------- */
 
 static void
@@ -253,7 +285,9 @@ put_view(struct desk *d, int width, int height)
 	top_headline(t, &line);
 	put(0, line.text, line.tone, false);
 	put_names(d);
-	put_rows(d, put_banner(t, width, height), height - 1, width);
+	put_rows(d, put_banner(t, width, height),
+	    height - 1 - note_lines(t, height), width);
+	put_note(t, height - 1, height);
 }
 
 void
