@@ -309,6 +309,7 @@ bench: deps-test
 	    $(B)/tests/bench/nullforked
 	@for b in $(BENCH); do $$b || exit 1; done
 	@B=$(B) FEED=$(FEED) tests/bench/milter.sh
+	@B=$(B) FEED=$(FEED) tests/bench/watched.sh
 
 clean:
 	rm -rf $(B) run
