@@ -21,13 +21,12 @@ write_row(
 	unsigned p, k;
 
 	atomic_store_explicit(&row->stamp, 0, memory_order_relaxed); /* P1 */
-	atomic_thread_fence(memory_order_release);
-	for (p = 0; p < TIDE_PROFILES_MAX; p++) /* P2 */
+	for (p = 0; p < TIDE_PROFILES_MAX; p++)			     /* P2 */
 		for (k = 0; k < TIDE_HISTORY_KINDS; k++)
 			atomic_store_explicit(&row->value[p][k],
 			    (uint32_t)tide_counter_get(
 				c, 1 + (int)p, tide_history_counter[k]),
-			    memory_order_relaxed);
+			    memory_order_release);
 	atomic_store_explicit(
 	    &row->stamp, stamp, memory_order_release); /* P3 */
 }
@@ -61,10 +60,9 @@ read_row(const struct tide_history *h, enum tide_history_unit u,
 	    number + 1) /* R1 */
 		return false;
 	*value = atomic_load_explicit(
-	    &row->value[profile][kind], memory_order_relaxed); /* R2 */
-	atomic_thread_fence(memory_order_acquire);	       /* R3 */
+	    &row->value[profile][kind], memory_order_acquire); /* R2 */
 	return atomic_load_explicit(&row->stamp, memory_order_relaxed) ==
-	    number + 1;
+	    number + 1; /* R3 */
 }
 
 /* Between two rows that are known, the difference is spread evenly. */

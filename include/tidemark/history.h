@@ -9,14 +9,15 @@
  * (monotonic).
  *
  * PROTOCOL history: one writer, any number of readers, a row at a time.
- *  P1 stamp = 0                     relaxed, then a release fence
- *  P2 write the values              relaxed
+ *  P1 stamp = 0                     relaxed
+ *  P2 write the values              release
  *  P3 stamp = number of the second  release
  *  R1 load stamp                    acquire; another one than wanted: unknown
- *  R2 read the values               relaxed
- *  R3 acquire fence, load stamp     relaxed; changed: unknown
- * Why:   R1 with P3: who sees the stamp sees its values.  R3 with P1: who has
- *        read a value of the next writing sees that the stamp has changed.
+ *  R2 read the values               acquire
+ *  R3 load stamp                    relaxed; changed: unknown
+ * Why:   R1 with P3: who sees the stamp sees its values.  R2 with P2: who has
+ *        read a value of the next writing sees at R3, through that value's
+ *        release, that the stamp has changed at P1.
  * Crash: of the collector between P1 and P3: that row is unknown.
  * Test:  tests/core/t_history.c, tests/race/t_history.c
  */

@@ -41,6 +41,7 @@ cat >"$D/calls" <<-END
 	report content-blocked --sender x@example.net --ip 203.0.113.8
 	audit
 	size leaky --limit 100/1h
+	normalise --text invoice
 	top -1
 	metrics
 	completion bash
