@@ -25,7 +25,8 @@ struct metrics {
 	const struct view *view;
 	bool json;
 	uint64_t now_ms;
-	const char *family, *type, *help; /* the one being written */
+	char family[64]; /* the one being written */
+	const char *type;
 };
 
 /* ---- writing ----------------------------------------------------------- */
@@ -47,9 +48,8 @@ static void
 begin_family(
     struct metrics *m, const char *name, const char *type, const char *help)
 {
-	m->family = name;
+	(void)snprintf(m->family, sizeof m->family, "%s", name);
 	m->type = type;
-	m->help = help;
 	if (!m->json)
 		printf("# HELP tidemark_%s %s\n# TYPE tidemark_%s %s\n", name,
 		    help, name, type);

@@ -118,16 +118,15 @@ append(char *out, size_t *at, const char *s)
 void
 draw_bar(const struct top *t, char out[TOP_TEXT], double share, int width)
 {
-	double rest = (share < 0 ? 0 : share > 1 ? 1 : share) * width;
+	double whole = (share < 0 ? 0 : share > 1 ? 1 : share) * width, rest;
+	unsigned part;
 	size_t at = 0;
 	int i;
 
 	out[0] = '\0';
-	for (i = 0; i < width; i++, rest -= 1) {
-		unsigned part = rest >= 1 ? 8
-		    : rest <= 0		  ? 0
-					  : (unsigned)(rest * 8);
-
+	for (i = 0; i < width; i++) {
+		rest = whole - i;
+		part = rest >= 1 ? 8 : rest <= 0 ? 0 : (unsigned)(rest * 8);
 		append(out, &at,
 		    !t->ascii	    ? eighths_right[part]
 			: part >= 4 ? "#"

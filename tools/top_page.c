@@ -132,6 +132,8 @@ put_rows(struct desk *d, int y, int bottom, int width)
 		put_titles(t, last, y++, width);
 	for (i = d->from; i < all && y < bottom; i++) {
 		table = top_at(t, i, &row);
+		if (table == NULL)
+			break;
 		if (table != last) {
 			y++;
 			if (y + 1 >= bottom)

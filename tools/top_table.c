@@ -319,6 +319,8 @@ top_print(const struct top *t)
 	}
 	for (i = 0; i < top_shown(t); i++) {
 		table = top_at(t, i, &row);
+		if (table == NULL)
+			break;
 		if (table != last) {
 			top_titles(t, table, width, line.text);
 			put_line(line.text, TONE_STRONG);
@@ -350,6 +352,8 @@ top_print_json(const struct top *t)
 
 	for (i = 0; i < top_shown(t); i++) {
 		table = top_at(t, i, &row);
+		if (table == NULL)
+			break;
 		j = json_record(stdout, table->record);
 		json_time(&j, "time", t->now_ms);
 		for (c = 0; c < table->columns; c++) {
