@@ -89,6 +89,12 @@ add_listed(struct words *w, const char *list)
 	}
 }
 
+static bool
+is_word(const char *s, size_t n, const char *word)
+{
+	return n == strlen(word) && strncmp(s, word, n) == 0;
+}
+
 /*
  * Words to be typed as they are: in small letters, outside of brackets, and
  * not the beginning of another line of the synopsis.
@@ -106,8 +112,7 @@ add_words(struct words *w, const struct command *c)
 		n = strcspn(s, " \n");
 		deep += *s == '[';
 		if (deep == 0 && n > 0 && strspn(s, small) == n && *s != '-' &&
-		    strncmp(s, "tidemark", n) != 0 &&
-		    strncmp(s, c->name, n) != 0)
+		    !is_word(s, n, "tidemark") && !is_word(s, n, c->name))
 			add(w, s, n);
 		deep -= deep > 0 && memchr(s, ']', n) != NULL;
 	}

@@ -93,7 +93,10 @@ put(const struct metrics *m, const char *suffix,
 		put_escaped(label[i].value);
 		(void)putchar('"');
 	}
-	printf("%s %.17g\n", i > 0 ? "}" : "", value);
+	if (isnan(value))
+		printf("%s NaN\n", i > 0 ? "}" : "");
+	else
+		printf("%s %.17g\n", i > 0 ? "}" : "", value);
 }
 
 static void

@@ -42,6 +42,8 @@ cat >"$D/calls" <<-END
 	audit
 	size leaky --limit 100/1h
 	normalise --text invoice
+	addresses stats
+	except add x@example.net
 	top -1
 	metrics
 	completion bash
@@ -263,7 +265,8 @@ check "a part of one is completed" completes_to "tidemark sta" status
 check "behind options, too" completes_to "tidemark --root x --json met" metrics
 check "help of what there is" completes_to "tidemark help conf" "config configtest"
 check "words of a subcommand" completes "tidemark bypass " on off status --for
-check "its options" completes_to "tidemark query --f" --from
+check "that begin like its name" completes "tidemark addresses " add del test
+check "its options" completes_to "tidemark query --fr" --from
 check "those of all" completes "tidemark query --" --json --config --color
 check "values of an option" completes_to "tidemark bucket list --sort " "key level"
 check "of another" completes_to "tidemark top --view m" "map memory"
