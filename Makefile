@@ -65,17 +65,17 @@ obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 LIB      = $(B)/libtidemark.a
 PROGRAMS = $(B)/tidemarkd $(B)/tidemark-milter $(B)/tidemark
 
-all: $(PROGRAMS) man
+all: $(PROGRAMS) man $(B)/tidemark.bash
 
 # ---- what it needs -------------------------------------------------------
 
 BUILD_DEPS = gcc libc6-dev liblmdb-dev libmilter-dev libjemalloc-dev \
 	     libxxhash-dev libsodium-dev libidn2-dev libutf8proc-dev \
-	     libzstd-dev libnftables-dev
+	     libzstd-dev libnftables-dev libncurses-dev
 TEST_DEPS  = $(BUILD_DEPS) m4 perl swaks sasl2-bin libsasl2-modules \
 	     libsasl2-modules-db libdb5.3 libldap-2.5-0 libnsl2 libsasl2-2 \
 	     libssl3 libwrap0 libicu72 lmdb-utils mandoc iproute2 nftables spin \
-	     libgmime-3.0-dev pkgconf
+	     libgmime-3.0-dev pkgconf tmux
 LINT_DEPS  = clang clang-format clang-tidy cppcheck shellcheck
 
 deps:
@@ -98,7 +98,7 @@ $(B)/tidemark-milter: $(call obj,$(MILTER_SRC)) $(LIB)
 	$(CC) $(LDFLAGS) -o $@ $^ -lmilter $(CORELIBS) $(MALLOC)
 
 $(B)/tidemark: $(call obj,$(TOOLS_SRC)) $(LIB)
-	$(CC) $(LDFLAGS) -o $@ $^ $(CORELIBS) $(MALLOC)
+	$(CC) $(LDFLAGS) -o $@ $^ -lncursesw -ltinfo $(CORELIBS) $(MALLOC)
 
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
@@ -268,6 +268,11 @@ $(B)/man/tidemark.conf.5: conf/tidemark.conf.5.in $(B)/tidemark
 	@sed -e '/^@PARAMS@$$/{r $@.list' -e 'd}' $< >$@
 	@rm -f $@.list
 
+# ---- completion ----------------------------------------------------------
+
+$(B)/tidemark.bash: $(B)/tidemark
+	@$(B)/tidemark completion bash >$@
+
 # ---- install -------------------------------------------------------------
 
 install: all
@@ -281,6 +286,9 @@ install: all
 	install -m 644 daemon/tidemarkd.8 milter/tidemark-milter.8 \
 	    tools/tidemark-egress.8 \
 	    $(DESTDIR)$(PREFIX)/share/man/man8
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	install -m 644 $(B)/tidemark.bash \
+	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tidemark
 	install -d $(DESTDIR)$(PREFIX)/share/tidemark/sendmail \
 	    $(DESTDIR)$(PREFIX)/share/tidemark/postfix
 	install -m 644 conf/sendmail/* $(DESTDIR)$(PREFIX)/share/tidemark/sendmail
@@ -308,6 +316,7 @@ bench: deps-test
 	@for b in $(BENCH); do $$b || exit 1; done
 	@B=$(B) FEED=$(FEED) tests/bench/milter.sh
 	@B=$(B) tests/bench/policy.sh
+	@B=$(B) FEED=$(FEED) tests/bench/watched.sh
 
 clean:
 	rm -rf $(B) run

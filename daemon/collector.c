@@ -126,6 +126,16 @@ copy_allowances(struct tide_map *to, const struct tide_map *from)
 	return true;
 }
 
+/* Of one size in every map. */
+static void
+copy_measurements(struct tide_map *to, const struct tide_map *from)
+{
+	memcpy((void *)to->latency, (const void *)from->latency,
+	    sizeof *to->latency);
+	memcpy((void *)to->history, (const void *)from->history,
+	    sizeof *to->history);
+}
+
 /* The map has other sizes: make a new one with what the old one knew. */
 static int
 replace_outgrown(struct collector *c, struct tide_err *err)
@@ -147,6 +157,7 @@ replace_outgrown(struct collector *c, struct tide_err *err)
 	if (rc == 0) {
 		add_counters(c->map->counters, kept);
 		carry_bulk(c->map, old);
+		copy_measurements(c->map, old);
 		tide_log(TIDE_LOG_INFO, "live map made with its new sizes; %s",
 		    copy_allowances(c->map, old)
 			? "nothing was lost"

@@ -282,6 +282,8 @@ keeper_round(struct collector *c)
 	tide_pool_leak(&c->pool, tide_clock_mono_ms());
 	tide_pool_resolve(&c->pool);
 	chores_round(c);
+	tide_history_note(
+	    c->map->history, c->map->counters, tide_clock_mono_ms());
 	audit_in_the_background(c);
 	sweep_tokens(c);
 	hook_round(c);

@@ -113,9 +113,10 @@ on_connect(SMFICTX *ctx, char *host, _SOCK_ADDR *sa)
 	const char *client = show_address(sa, text, sizeof text);
 
 	(void)host;
+	session_enter(TIDE_STAGE_CONNECT);
 	session_connected(client != NULL ? client : macro(ctx, "{client_addr}"),
 	    macro(ctx, "{daemon_name}"));
-	session_enter(TIDE_STAGE_CONNECT);
+	session_trace();
 	session_leave();
 	return SMFIS_CONTINUE;
 }
@@ -138,11 +139,12 @@ announced_size(char **parameters)
 static sfsistat
 on_mail(SMFICTX *ctx, char **args)
 {
+	session_enter(TIDE_STAGE_MAIL);
 	session_mail(
 	    args[0], macro(ctx, "{auth_authen}"), announced_size(args + 1));
 	session_qid(macro(ctx, "i"));
 	tags_begin();
-	session_enter(TIDE_STAGE_MAIL);
+	session_trace();
 	session_leave();
 	return SMFIS_CONTINUE;
 }
@@ -180,9 +182,10 @@ on_rcpt(SMFICTX *ctx, char **args)
 {
 	struct verdict v;
 
+	session_enter(TIDE_STAGE_RCPT);
 	session_qid(macro(ctx, "i"));
 	session_bad_recipients(macro(ctx, "{nbadrcpts}"));
-	session_enter(TIDE_STAGE_RCPT);
+	session_trace();
 	v = session_recipient(args[0], fate_of(ctx));
 	session_leave();
 	return translate(ctx, &v);
@@ -244,8 +247,9 @@ on_eom(SMFICTX *ctx)
 {
 	struct verdict v;
 
-	session_qid(macro(ctx, "i"));
 	session_enter(TIDE_STAGE_EOM);
+	session_qid(macro(ctx, "i"));
+	session_trace();
 	v = session_decide();
 	session_leave();
 	if (v.answer == ANSWER_ACCEPT && tags_wanted())

@@ -64,26 +64,44 @@ session_begin(const struct tide_config *config, uint64_t generation,
 void
 session_enter(enum tide_stage stage)
 {
-	/* not for each header and each chunk of a body */
-	if (stage != TIDE_STAGE_BODY && tide_log_wants(TIDE_LOG_DEBUG))
-		tide_log(TIDE_LOG_DEBUG,
-		    "stage=%s profile=%s daemon=%s qid=%s mono_ns=%llu",
-		    tide_stage_name[stage],
-		    session.config.profile[session.profile].name,
-		    or_dash(session.daemon), or_dash(session.message.qid),
-		    (unsigned long long)tide_clock_mono_ns());
+	session.stage = stage;
+	session.entered_ns = tide_clock_mono_ns();
 	if (session.slot == NULL)
 		return;
-	atomic_store_explicit(&session.slot->touched_ms, tide_clock_mono_ms(),
-	    memory_order_relaxed);
+	atomic_store_explicit(&session.slot->touched_ms,
+	    session.entered_ns / 1000000, memory_order_relaxed);
 	atomic_store_explicit(
 	    &session.slot->stage, stage, memory_order_relaxed);
 	atomic_store_explicit(&session.slot->busy, 1, memory_order_relaxed);
 }
 
 void
+session_trace(void)
+{
+	if (tide_log_wants(TIDE_LOG_DEBUG))
+		tide_log(TIDE_LOG_DEBUG,
+		    "stage=%s profile=%s daemon=%s qid=%s mono_ns=%llu",
+		    tide_stage_name[session.stage],
+		    session.config.profile[session.profile].name,
+		    or_dash(session.daemon), or_dash(session.message.qid),
+		    (unsigned long long)session.entered_ns);
+}
+
+static void
+measure(void)
+{
+	uint64_t us = (tide_clock_mono_ns() - session.entered_ns) / 1000;
+
+	if (session.map != NULL && session.stage != TIDE_STAGE_NONE)
+		tide_latency_add(&session.map->latency
+				      ->at[session.profile][session.stage - 1],
+		    us);
+}
+
+void
 session_leave(void)
 {
+	measure();
 	if (session.slot != NULL)
 		atomic_store_explicit(
 		    &session.slot->busy, 0, memory_order_relaxed);

@@ -52,6 +52,8 @@ struct session {
 	char client[64];
 	char daemon[64]; /* {daemon_name} */
 	bool in_message;
+	enum tide_stage stage; /* of the callback, while inside one */
+	uint64_t entered_ns;   /* monotonic */
 	struct charge charge;
 	struct allowance allowance;
 	struct message message;
@@ -62,8 +64,13 @@ extern struct session session;
 /* A copy for the log: no control characters, no spaces. */
 void session_printable(char *to, size_t, const char *from);
 
-/* Bracket every callback, so that the acceptor sees a stuck one. */
+/*
+ * Bracket every callback, so that the acceptor sees a stuck one and the time
+ * it takes is measured; between them, once its facts are known, a line for
+ * those who debug.
+ */
 void session_enter(enum tide_stage);
+void session_trace(void);
 void session_leave(void);
 
 void session_connected(const char *client_address, const char *daemon_name);

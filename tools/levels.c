@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "levels.h"
+#include "tidemark/classes.h"
 #include "tidemark/clock.h"
 #include "tidemark/strings.h"
 
@@ -86,6 +87,7 @@ level_at(const struct view *v, uint32_t bucket, struct level *l)
 	struct tide_bucket *b = &f->bucket[bucket];
 	uint32_t held = *(volatile uint32_t *)&b->class_string;
 	uint32_t hash = *(volatile uint32_t *)&b->hash, mark;
+	struct tide_class_id id;
 	unsigned class = held >> 26;
 
 	if ((atomic_load(&b->mark) & TIDE_MARK_DEAD) != 0)
@@ -98,10 +100,12 @@ level_at(const struct view *v, uint32_t bucket, struct level *l)
 	if ((mark & TIDE_MARK_DEAD) != 0 ||
 	    *(volatile uint32_t *)&b->class_string != held)
 		return false;
-	l->profile = class / TIDE_GROUPS;
-	l->group = class % TIDE_GROUPS;
-	if (l->profile < v->config.profiles)
-		l->limit = &v->config.profile[l->profile].group[l->group];
+	l->profile = TIDE_PROFILES_MAX;
+	if (tide_class_describe(v->config.profiles, class, &id)) {
+		l->profile = id.profile;
+		l->group = id.group;
+		l->limit = &v->config.profile[id.profile].group[id.group];
+	}
 	work_out(l, &f->class[class], mark);
 	return true;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "json.h"
 #include "output.h"
 #include "tidemark/nearest.h"
 #include "tool.h"
@@ -253,13 +254,44 @@ static const struct command commands[] = {
 	    "prints\nthat table, stats what it counted, remove takes it away.\n"
 	    "Exits 0 if it was done or is so, 1 if not, 2 on an error.\n",
 	    run_egress },
-	{ "help", "[COMMAND]", "this list, or more about one command", "",
-	    run_help },
+	{ "top",
+	    "[-b] [-n N] [-1] [-s COLUMN] [-F TEXT] [-d SECONDS] [-U]\n"
+	    "                [--view levels | bans | flow | memory | workers | "
+	    "map]\n"
+	    "                [--readonly] [--wait TIME] [--note TEXT] [--json]",
+	    "watch levels, bans, flow, memory, workers and the map",
+	    "  -b, --batch        print samples instead of drawing a screen\n"
+	    "  -n N               so many of them (default: without end)\n"
+	    "  -1                 one of them\n"
+	    "      --view VIEW    which one (default levels)\n"
+	    "  -s, --sort COLUMN  sort by that column\n"
+	    "  -F, --filter TEXT  only rows that hold TEXT\n"
+	    "  -d, --interval SECONDS\n"
+	    "                     how often to look (default 1)\n"
+	    "  -U, --ascii        no block characters\n"
+	    "      --readonly     neither u nor r\n"
+	    "      --wait TIME    for a daemon that is not up yet (default: "
+	    "without\n"
+	    "                     end on a terminal, 5s in batch)\n"
+	    "      --note TEXT    keep it on show above the line of keys\n"
+	    "\n"
+	    "On a terminal: h for the keys, q to end.  It reads the map alone; "
+	    "the\ndaemon does not notice.\n"
+	    "Exits 0 when it was ended, 2 on an error.\n",
+	    run_top },
+	{ "metrics", "[--json]", "all that is counted, for Prometheus",
+	    "The text format 0.0.4; no address is in it.\n"
+	    "Exits 0, or 2 if there is no live map to read.\n",
+	    run_metrics },
+	{ "completion", "bash", "what bash completes, to be sourced",
+	    "  source <(tidemark completion bash)\n", run_completion },
+	{ "help", "[COMMAND] [--json]", "this list, or more about one command",
+	    "", run_help },
 };
 
 #define COMMANDS (sizeof commands / sizeof *commands)
 
-static const char common[] =
+const char tool_common[] =
     "  -c, --config FILE  read FILE (default $TIDEMARK_CONF, then\n"
     "                     " TIDE_CONF_PATH ",\n"
     "                     then the built-in settings)\n"
@@ -268,6 +300,13 @@ static const char common[] =
     "      --color=WHEN   auto, always or never; see also NO_COLOR\n"
     "  -V, --version\n"
     "  -h, --help\n";
+
+const struct command *
+tool_commands(size_t *count)
+{
+	*count = COMMANDS;
+	return commands;
+}
 
 /* ---- help -------------------------------------------------------------- */
 
@@ -281,13 +320,14 @@ tool_help(const struct command *c)
 		    c->synopsis, toupper((unsigned char)c->help[0]),
 		    c->help + 1, c->details,
 		    c->details[0] != '\0' ? "\nEverywhere:" : "Everywhere:");
-		(void)fputs(common, stdout);
+		(void)fputs(tool_common, stdout);
 		return;
 	}
 	(void)fputs("usage: tidemark [options] COMMAND [options]\n\n", stdout);
 	for (i = 0; i < COMMANDS; i++)
 		printf("  %-11s  %s\n", commands[i].name, commands[i].help);
-	printf("\n%s\nSee tidemark COMMAND --help, and tidemark(1).\n", common);
+	printf("\n%s\nSee tidemark COMMAND --help, and tidemark(1).\n",
+	    tool_common);
 }
 
 static const struct command *
@@ -310,11 +350,24 @@ find_command(const char *name)
 	return NULL;
 }
 
+static void
+put_json(const struct command *c)
+{
+	struct json j = json_record(stdout, "command");
+
+	json_text(&j, "name", c->name);
+	json_text(&j, "synopsis", c->synopsis);
+	json_text(&j, "help", c->help);
+	json_text(&j, "details", c->details);
+	json_record_end(&j);
+}
+
 static int
 run_help(struct tool *t)
 {
 	static const struct option none[] = { { NULL, 0, NULL, 0 } };
 	const struct command *c = NULL;
+	size_t i;
 
 	while (tool_getopt(t, "", none) != -1)
 		;
@@ -325,7 +378,13 @@ run_help(struct tool *t)
 		if (c == NULL)
 			return TOOL_ERROR;
 	}
-	tool_help(c);
+	if (!t->json)
+		tool_help(c);
+	else if (c != NULL)
+		put_json(c);
+	else
+		for (i = 0; i < COMMANDS; i++)
+			put_json(&commands[i]);
 	return TOOL_OK;
 }
 

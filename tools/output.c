@@ -13,6 +13,7 @@
 #include "tool.h"
 
 static bool colored;
+static FILE *talk;	/* NULL: stderr */
 static int write_error; /* the first one of stdout */
 
 static bool
@@ -37,6 +38,12 @@ output_color(const char *when)
 	else
 		return false;
 	return true;
+}
+
+bool
+output_is_colored(void)
+{
+	return colored;
 }
 
 const char *
@@ -121,17 +128,24 @@ show_chance(double p, char *buf, size_t size)
 }
 
 void
+complain_to(FILE *f)
+{
+	talk = f;
+}
+
+void
 complain(const char *fmt, ...)
 {
 	va_list ap;
 
 	if (fflush(stdout) != 0 && write_error == 0)
 		write_error = errno; /* flushed: talk comes after data */
-	(void)fputs("tidemark: ", stderr);
+	if (talk == NULL)
+		(void)fputs("tidemark: ", stderr);
 	va_start(ap, fmt);
-	(void)vfprintf(stderr, fmt, ap);
+	(void)vfprintf(talk != NULL ? talk : stderr, fmt, ap);
 	va_end(ap);
-	(void)fputc('\n', stderr);
+	(void)fputc('\n', talk != NULL ? talk : stderr);
 }
 
 int

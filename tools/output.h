@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum tone { TONE_PLAIN, TONE_GOOD, TONE_BAD, TONE_STRONG, TONE_FAINT };
 
@@ -15,6 +16,8 @@ enum tone { TONE_PLAIN, TONE_GOOD, TONE_BAD, TONE_STRONG, TONE_FAINT };
 
 /* auto, always or never; false if it is none of them. */
 bool output_color(const char *when);
+
+bool output_is_colored(void);
 
 /* What switches a terminal to that tone; "" without colour. */
 const char *tone(enum tone);
@@ -36,6 +39,9 @@ const char *show_chance(double, char *buf, size_t);
 
 /* "tidemark: ..." on stderr. */
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* From now on complaints go there, without a prefix; NULL: to stderr again. */
+void complain_to(FILE *);
 
 /* The exit code, once stdout is known to be written; else TOOL_ERROR. */
 int finish(int code);

@@ -50,6 +50,10 @@ void tool_misused(const struct tool *, const char *fmt, ...)
 /* `tidemark SUB --help`; `tidemark --help` with NULL. */
 void tool_help(const struct command *);
 
+/* The table of subcommands, and the options that all of them have. */
+const struct command *tool_commands(size_t *count);
+extern const char tool_common[];
+
 /* The file the settings are read from, NULL for the built-in ones. */
 const char *tool_config_path(const struct tool *);
 
@@ -87,6 +91,9 @@ int run_size(struct tool *);
 int run_status(struct tool *);
 int run_unban(struct tool *);
 int run_tail(struct tool *);
+int run_top(struct tool *);
+int run_metrics(struct tool *);
+int run_completion(struct tool *);
 int run_why(struct tool *);
 
 #endif

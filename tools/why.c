@@ -13,11 +13,13 @@
 #include "tidemark/exceptions.h"
 #include "tidemark/units.h"
 #include "tool.h"
+#include "why.h"
 
 #define LAST 20u /* decisions that are shown */
 
 struct why {
-	struct view view;
+	const struct view *view;
+	FILE *out;
 	struct question q;
 	bool json;
 	uint64_t now; /* wall */
@@ -47,7 +49,7 @@ tell_ban(const struct why *w, const struct tide_ban *b)
 
 	(void)cause_of(b, cause, sizeof cause);
 	if (w->json) {
-		j = json_record(stdout, "ban");
+		j = json_record(w->out, "ban");
 		json_text(&j, "key", b->key);
 		json_text(&j, "group", group_name(b->group));
 		json_text(&j, "cause", cause);
@@ -58,9 +60,10 @@ tell_ban(const struct why *w, const struct tide_ban *b)
 		json_record_end(&j);
 		return;
 	}
-	printf("%s%s is banned%s for another %s (until %s)\n"
-	       "  %s\n  since %s; banned %u time%s\n"
-	       "  its recipients are refused, but for postmaster and abuse\n",
+	(void)fprintf(w->out,
+	    "%s%s is banned%s for another %s (until %s)\n"
+	    "  %s\n  since %s; banned %u time%s\n"
+	    "  its recipients are refused, but for postmaster and abuse\n",
 	    tone(TONE_BAD), b->key, tone(TONE_PLAIN),
 	    show_span(b->until_ms - w->now, left, sizeof left),
 	    show_moment(b->until_ms, until, sizeof until), cause,
@@ -71,11 +74,11 @@ tell_ban(const struct why *w, const struct tide_ban *b)
 static void
 look_at_bans(struct why *w)
 {
-	uint32_t i, n = w->view.map->control->head.bans;
+	uint32_t i, n = w->view->map->control->head.bans;
 	struct tide_ban b;
 
 	for (i = 0; i < n; i++) {
-		if (!tide_bans_at(w->view.map->bans, i, &b))
+		if (!tide_bans_at(w->view->map->bans, i, &b))
 			continue;
 		b.key[TIDE_KEY_MAX] = '\0';
 		b.reason[TIDE_BAN_REASON_MAX] = '\0';
@@ -123,10 +126,10 @@ next_of(const struct level *l, char *buf, size_t size)
 static void
 level_json(const struct why *w, const struct level *l, const char *next)
 {
-	struct json j = json_record(stdout, "bucket");
+	struct json j = json_record(w->out, "bucket");
 
 	json_text(&j, "key", l->key);
-	json_text(&j, "profile", profile_name(&w->view, l->profile));
+	json_text(&j, "profile", profile_name(w->view, l->profile));
 	json_text(&j, "group", group_name(l->group));
 	json_number(&j, "level", l->level);
 	json_number(&j, "depth", l->depth);
@@ -147,10 +150,11 @@ tell_level(const struct why *w, const struct level *l)
 		level_json(w, l, next);
 		return;
 	}
-	printf("%s%s%s in %s of profile %s: %u of %u\n"
-	       "  one drop leaks each %s; empty in %s\n  %s\n",
+	(void)fprintf(w->out,
+	    "%s%s%s in %s of profile %s: %u of %u\n"
+	    "  one drop leaks each %s; empty in %s\n  %s\n",
 	    tone(TONE_STRONG), l->key, tone(TONE_PLAIN), group_name(l->group),
-	    profile_name(&w->view, l->profile), l->level, l->depth,
+	    profile_name(w->view, l->profile), l->level, l->depth,
 	    tide_time_show(l->leak_ms, leak, sizeof leak),
 	    show_span(l->empties_ms, empty, sizeof empty), next);
 }
@@ -158,11 +162,11 @@ tell_level(const struct why *w, const struct level *l)
 static void
 look_at_levels(struct why *w)
 {
-	uint32_t i, n = levels_count(&w->view);
+	uint32_t i, n = levels_count(w->view);
 	struct level l;
 
 	for (i = 1; i <= n; i++) {
-		if (!level_at(&w->view, i, &l) ||
+		if (!level_at(w->view, i, &l) ||
 		    !question_means_key(&w->q, l.key))
 			continue;
 		tell_level(w, &l);
@@ -179,24 +183,24 @@ tell_listed(const struct why *w, const char *key, const char *as,
 	struct json j;
 
 	if (w->json) {
-		j = json_record(stdout, "listed");
+		j = json_record(w->out, "listed");
 		json_text(&j, "key", key);
 		json_text(&j, "listed_as", as);
 		json_bool(&j, "excepted", e != NULL);
 		json_record_end(&j);
 		return;
 	}
-	printf("%s%s%s is on the list of spam addresses", tone(TONE_STRONG),
-	    key, tone(TONE_PLAIN));
+	(void)fprintf(w->out, "%s%s%s is on the list of spam addresses",
+	    tone(TONE_STRONG), key, tone(TONE_PLAIN));
 	if (strcmp(key, as) != 0)
-		printf(", as %s", as);
-	printf("%s\n", e != NULL ? ", but an exception" : "");
+		(void)fprintf(w->out, ", as %s", as);
+	(void)fprintf(w->out, "%s\n", e != NULL ? ", but an exception" : "");
 }
 
 static void
 look_at_list(struct why *w)
 {
-	const struct tide_map *map = w->view.map;
+	const struct tide_map *map = w->view->map;
 	struct tide_exceptions exceptions = { 0 };
 	struct tide_sender_forms forms;
 	struct tide_err err;
@@ -210,7 +214,7 @@ look_at_list(struct why *w)
 	if (form < 0)
 		return;
 	(void)tide_exceptions_attach(
-	    &exceptions, w->view.config.runtime_dir, &err);
+	    &exceptions, w->view->config.runtime_dir, &err);
 	tell_listed(w, forms.key[0].text, forms.key[form].text,
 	    tide_exceptions_for(&exceptions, &forms));
 	tide_exceptions_detach(&exceptions);
@@ -223,7 +227,7 @@ look_at_list(struct why *w)
 static uint64_t
 first_of_last(const struct why *w)
 {
-	const struct tide_ring *r = &w->view.map->ring;
+	const struct tide_ring *r = &w->view->map->ring;
 	uint64_t n = tide_ring_next(r), oldest = tide_ring_oldest(r);
 	struct tide_decision d;
 	unsigned found = 0;
@@ -244,19 +248,20 @@ tell_decision(
 	struct json j;
 
 	if (!w->json) {
-		printf("%s\n", decision_show(&w->view, d, line, sizeof line));
+		(void)fprintf(w->out, "%s\n",
+		    decision_show(w->view, d, line, sizeof line));
 		return;
 	}
-	j = json_record(stdout, "decision");
+	j = json_record(w->out, "decision");
 	json_number(&j, "number", number);
-	decision_json(&j, &w->view, d);
+	decision_json(&j, w->view, d);
 	json_record_end(&j);
 }
 
 static void
 look_at_decisions(struct why *w)
 {
-	const struct tide_ring *r = &w->view.map->ring;
+	const struct tide_ring *r = &w->view->map->ring;
 	uint64_t n, next = tide_ring_next(r);
 	struct tide_decision d;
 
@@ -265,7 +270,7 @@ look_at_decisions(struct why *w)
 		    !question_means_decision(&w->q, &d))
 			continue;
 		if (w->decisions++ == 0 && !w->json)
-			printf("Last decisions:\n");
+			(void)fprintf(w->out, "Last decisions:\n");
 		tell_decision(w, n, &d);
 	}
 }
@@ -274,7 +279,7 @@ look_at_decisions(struct why *w)
 static void
 follow_name(struct why *w)
 {
-	const struct tide_ring *r = &w->view.map->ring;
+	const struct tide_ring *r = &w->view->map->ring;
 	uint64_t n = tide_ring_next(r), oldest = tide_ring_oldest(r);
 	struct tide_decision d;
 
@@ -293,7 +298,7 @@ follow_name(struct why *w)
 static void
 tell_reach(const struct why *w)
 {
-	const struct tide_ring *r = &w->view.map->ring;
+	const struct tide_ring *r = &w->view->map->ring;
 	uint64_t n, next = tide_ring_next(r);
 	struct tide_decision d = { .wall_ms = 0 };
 	char since[SHOW_MAX];
@@ -303,16 +308,18 @@ tell_reach(const struct why *w)
 		if (tide_ring_get(r, n, &d) == TIDE_RING_HERE)
 			break;
 	if (w->json) {
-		j = json_record(stdout, "ring");
+		j = json_record(w->out, "ring");
 		json_time(&j, "from", d.wall_ms);
 		json_number(&j, "capacity", r->capacity);
 		json_number(&j, "decisions", next);
 		json_record_end(&j);
 	} else if (next == 0) {
-		printf("No decision has been made since the map was made.\n");
+		(void)fprintf(w->out,
+		    "No decision has been made since the map was made.\n");
 	} else {
-		printf("%sDecisions are known since %s: the last %llu of "
-		       "%llu.%s\n",
+		(void)fprintf(w->out,
+		    "%sDecisions are known since %s: the last %llu of "
+		    "%llu.%s\n",
 		    tone(TONE_FAINT),
 		    show_moment(d.wall_ms, since, sizeof since),
 		    (unsigned long long)(next - tide_ring_oldest(r)),
@@ -322,11 +329,14 @@ tell_reach(const struct why *w)
 
 /* ---- from here --------------------------------------------------------- */
 
-static int
-answer(struct why *w, const char *text)
+int
+why_tell(const struct view *view, const char *text, bool as_json, FILE *out)
 {
+	struct why why = { .view = view, .out = out, .json = as_json };
+	struct why *w = &why;
+
 	w->now = tide_clock_wall_ms();
-	question_ask(&w->q, &w->view, text);
+	question_ask(&w->q, view, text);
 	if (w->q.is_name)
 		follow_name(w);
 	look_at_bans(w);
@@ -334,11 +344,12 @@ answer(struct why *w, const char *text)
 	look_at_list(w);
 	look_at_decisions(w);
 	if (w->bans + w->levels + w->decisions == 0 && !w->listed && !w->json)
-		printf("Nothing is known of %s: no ban, no bucket, no "
-		       "decision.\n",
+		(void)fprintf(out,
+		    "Nothing is known of %s: no ban, no bucket, no "
+		    "decision.\n",
 		    text);
 	else if (w->bans == 0 && !w->json)
-		printf("No ban stands against %s.\n", text);
+		(void)fprintf(out, "No ban stands against %s.\n", text);
 	tell_reach(w);
 	return w->bans + w->levels + w->decisions > 0 || w->listed ? TOOL_OK
 								   : TOOL_NO;
@@ -348,23 +359,22 @@ int
 run_why(struct tool *t)
 {
 	static const struct option none[] = { { NULL, 0, NULL, 0 } };
-	struct why w = { .json = false };
 	struct tide_config config;
 	struct tide_err err;
+	struct view view;
 	char **words;
 	int code;
 
 	while (tool_getopt(t, "", none) != -1)
 		;
 	words = tool_arguments(t, 1);
-	w.json = t->json;
 	if (tool_places(t, &config) < 0)
 		return TOOL_ERROR;
-	if (view_open(&w.view, &config, &err) < 0) {
+	if (view_open(&view, &config, &err) < 0) {
 		complain("%s", err.text);
 		return TOOL_ERROR;
 	}
-	code = answer(&w, words[0]);
-	view_close(&w.view);
+	code = why_tell(&view, words[0], t->json, stdout);
+	view_close(&view);
 	return code;
 }

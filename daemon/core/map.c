@@ -18,7 +18,7 @@
 const char *const tide_region_name[TIDE_REGIONS] = { "control", "acceptor",
 	"slots", "counters", "window0", "window1", "flow", "buckets",
 	"mailboxes", "bans", "tokens", "distinct", "decisions", "addresses",
-	"bulk", "neighbours" };
+	"bulk", "neighbours", "latency", "history" };
 
 const char *const tide_stage_name[TIDE_STAGES] = { "none", "connect", "mail",
 	"rcpt", "eom", "body" };
@@ -38,7 +38,8 @@ tide_map_layout(void)
 		sizeof(struct tide_control_head),
 		sizeof(struct tide_addresses_head),
 		sizeof(struct tide_counting_desk), TIDE_COUNTING_STRIPES,
-		sizeof(struct tide_bulk_head) };
+		sizeof(struct tide_bulk_head), sizeof(struct tide_latency),
+		sizeof(struct tide_history) };
 
 	return (uint32_t)tide_hash_check(sizes, sizeof sizes);
 }
@@ -82,6 +83,10 @@ tide_map_region_length(
 		return pages(tide_bulk_own_bytes(&head->bulk, head->slots));
 	case TIDE_REGION_NEIGHBOURS:
 		return pages(tide_bulk_neighbours_bytes(&head->bulk));
+	case TIDE_REGION_LATENCY:
+		return pages(sizeof(struct tide_latency));
+	case TIDE_REGION_HISTORY:
+		return pages(sizeof(struct tide_history));
 	default:
 		return TIDE_PAGE + pages(tide_bloom_bytes(&head->senders)) +
 		    pages(tide_bloom_bytes(&head->recipients)) +
@@ -185,7 +190,8 @@ protection(enum tide_map_role role, unsigned region)
 		(region == TIDE_REGION_CONTROL || region == TIDE_REGION_FLOW ||
 		    region == TIDE_REGION_BANS ||
 		    region == TIDE_REGION_ADDRESSES ||
-		    region == TIDE_REGION_NEIGHBOURS)))
+		    region == TIDE_REGION_NEIGHBOURS ||
+		    region == TIDE_REGION_HISTORY)))
 		return PROT_READ;
 	return PROT_READ | PROT_WRITE;
 }
@@ -265,6 +271,8 @@ name_regions(struct tide_map *map)
 	tide_bulk_attach(&map->bulk, &map->control->head.bulk,
 	    map->control->head.slots, map->base[TIDE_REGION_BULK],
 	    map->base[TIDE_REGION_NEIGHBOURS]);
+	map->latency = map->base[TIDE_REGION_LATENCY];
+	map->history = map->base[TIDE_REGION_HISTORY];
 	tide_flow_attach(&map->flow, map->base[TIDE_REGION_FLOW],
 	    map->base[TIDE_REGION_BUCKETS], map->base[TIDE_REGION_MAILBOXES],
 	    &map->control->head.flow);

@@ -24,6 +24,8 @@
  *   addresses collector                collector
  *   bulk      workers; collector       all three
  *   neighbours collector               collector
+ *   latency   workers                  all three
+ *   history   collector                collector
  *
  * Tools map everything read-only.  Bytes found here were written by another
  * process: check them, never assert on them.
@@ -47,6 +49,8 @@
 #include "tidemark/err.h"
 #include "tidemark/hash.h"
 #include "tidemark/hbf.h"
+#include "tidemark/history.h"
+#include "tidemark/latency.h"
 #include "tidemark/ring.h"
 #include "tidemark/tokens.h"
 
@@ -74,6 +78,8 @@ enum tide_region_id {
 	TIDE_REGION_ADDRESSES,
 	TIDE_REGION_BULK,
 	TIDE_REGION_NEIGHBOURS,
+	TIDE_REGION_LATENCY,
+	TIDE_REGION_HISTORY,
 	TIDE_REGIONS
 };
 
@@ -189,6 +195,8 @@ enum tide_stage {
 };
 
 extern const char *const tide_stage_name[TIDE_STAGES];
+_Static_assert(
+    TIDE_STAGES == 1 + TIDE_LATENCY_STAGES, "each stage has its latency");
 
 /* One worker; 128 bytes, so that two never share a line. */
 struct tide_slot {
@@ -252,6 +260,8 @@ struct tide_map {
 	struct tide_ring ring;
 	struct tide_addresses addresses;
 	struct tide_bulk bulk;
+	struct tide_latency *latency;
+	struct tide_history *history;
 	void *base[TIDE_REGIONS];
 	size_t length[TIDE_REGIONS];
 	uint64_t table_id; /* which published table this is */

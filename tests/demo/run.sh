@@ -1,17 +1,18 @@
 #!/bin/sh
 # run.sh DIR - the product at work: everything below DIR, no root, no mail
 # server, no port.  A sample mailbox of ours is replayed through the milter
-# protocol, as a mail server would speak it.
+# protocol, as a mail server would speak it; one of its senders is too fast
+# for the limits set here.
 #
-# On a terminal it stays until q or Ctrl-C; without one it shows three
+# On a terminal it is `tidemark top' until q; without one it shows three
 # snapshots and ends.
 set -u
 dir=$1
 B=${B:-build}
-mkdir -p "$dir"
+mkdir -p "$dir/run" "$dir/state"
 dir=$(cd "$dir" && pwd)
-here=$(pwd)
 sample=tests/demo/sample.mbox
+conf=$dir/tidemark.conf
 terminal=
 [ -t 0 ] && [ -t 1 ] && terminal=yes
 daemon=''
@@ -19,26 +20,46 @@ traffic=''
 
 tidemark()
 {
-	"$B/tidemark" --root "$dir" "$@"
+	"$B/tidemark" -c "$conf" "$@"
 }
 
 finish()
 {
 	trap - EXIT
-	[ -z "$terminal" ] || stty "$tty_was" 2>/dev/null
-	[ -z "$traffic" ] || kill "$traffic" 2>/dev/null
+	# shellcheck disable=SC2086 # words, by intent
+	[ -z "$traffic" ] || kill $traffic 2>/dev/null
 	if [ -n "$daemon" ]; then
 		kill "$daemon" 2>/dev/null
 		wait "$daemon" 2>/dev/null
 	fi
 	echo "stopped; everything it wrote is in $dir"
 }
-
-[ -z "$terminal" ] || tty_was=$(stty -g)
 trap finish EXIT
 trap 'exit 0' INT TERM
 
-"$B/tidemarkd" --root "$dir" &
+cat >"$conf" <<END
+runtime_dir = $dir/run
+state_dir = $dir/state
+log = $dir/log
+[profile external]
+socket = local:$dir/run/external.sock
+daemons = MTA-ext
+oksender_mode = enforce
+oksender_limit = 780/1h
+oksender_leak = 5s
+oksender_ban = 10min
+okip_mode = dry-run
+okip_limit = 36000/1h
+okip_leak = 102ms
+[profile internal]
+socket = local:$dir/run/internal.sock
+daemons = MTA-int
+oksender_mode = dry-run
+oksender_limit = 1840/1h
+oksender_leak = 2s
+END
+
+"$B/tidemarkd" -c "$conf" &
 daemon=$!
 tries=0
 until tidemark status >/dev/null 2>&1; do
@@ -53,7 +74,7 @@ done
 
 for daemon_name in external:MTA-ext internal:MTA-int; do
 	"$FEED" -s "local:$dir/run/${daemon_name%:*}.sock" \
-	    --daemon "${daemon_name#*:}" -c 2 -m 3 -r 20 -n 0 --retry --quiet \
+	    --daemon "${daemon_name#*:}" -c 2 -m 3 -r 10 -n 0 --retry --quiet \
 	    "$sample" >/dev/null 2>&1 &
 	traffic="$traffic $!"
 done
@@ -65,47 +86,39 @@ snapshot()
 	tidemark status
 }
 
+# The shortest way to name a file from here.
+near()
+{
+	case $1 in
+	"$PWD"/*) echo "${1#"$PWD"/}" ;;
+	*) echo "$1" ;;
+	esac
+}
+
 try_these()
 {
+	me="$B/tidemark -c $(near "$conf")"
 	cat <<-END
-
-	Mail flows.  Try in another shell, in $here:
-
-	  $B/tidemark --root $dir status -v
-	  $B/tidemark --root $dir query --from security@acc0unt-check.test
-	  $B/tidemark --root $dir query --to nobody@nowhere.example
-	  $B/tidemark --root $dir bypass on --for 10min
-	  $B/tidemark --root $dir dump | less
-	  tail -f $dir/log
-
+	Try in another shell, in $PWD:
+	  $me why sales@example.org
+	  $me unban sales@example.org
+	  $me query --from security@acc0unt-check.test
 	END
 }
 
-finish_traffic()
-{
-	# shellcheck disable=SC2086
-	kill $traffic 2>/dev/null
-	traffic=
-}
-
-if [ -z "$terminal" ]; then
-	sleep 1
-	snapshot
-	sleep 1
-	snapshot
-	sleep 1
-	snapshot
-	finish_traffic
-	try_these
-	exit 0
+if [ -n "$terminal" ]; then
+	tidemark top --note "$(try_these)"
+	exit
 fi
 
-stty -icanon -echo min 0 time 20
+sleep 1
+snapshot
+sleep 1
+snapshot
+sleep 1
+snapshot
+# shellcheck disable=SC2086 # words, by intent
+kill $traffic 2>/dev/null
+traffic=
+echo
 try_these
-while :; do
-	snapshot
-	echo "q to stop"
-	key=$(dd bs=1 count=1 2>/dev/null)
-	[ "$key" != q ] || break
-done
-finish_traffic

@@ -34,16 +34,35 @@ nothing_left()
 }
 check "nothing of it is left running" nothing_left
 
-if command -v script >/dev/null; then
-	on_terminal()
-	{
-		(sleep 5; printf q) | timeout 60 script -qec \
-		    "tests/demo/run.sh $dir/b" /dev/null >"$dir/tty" 2>&1
-		grep -q 'q to stop' "$dir/tty" && grep -q '^stopped' "$dir/tty"
+tm()
+{
+	LC_ALL=C.UTF-8 tmux -u -S "$dir/tmux" -f /dev/null "$@"
+}
+trap 'tm kill-server 2>/dev/null; rm -rf "$dir"' EXIT
+
+shows()
+{
+	tm capture-pane -p | grep -F -- "$1" || {
+		tm capture-pane -p
+		return 1
 	}
-	check "on a terminal it stays until q" on_terminal
+}
+
+if command -v tmux >/dev/null; then
+	tm new-session -d -x 100 -y 30 "env LC_ALL=C.UTF-8 \
+		tests/demo/run.sh '$dir/b'; exec sleep 600"
+	check "on a terminal it is top" within 30 shows "1 Levels"
+	check "it says what to try there, too" shows "why sales@example.org"
+	check "who sends is seen" within 30 shows "sales@example.org"
+	tm send-keys q
+	check "q stops it" within 60 shows "stopped; everything"
+	nothing_left_there()
+	{
+		! grep -l "$dir/b/" /proc/[0-9]*/cmdline 2>/dev/null
+	}
+	check "all of it" nothing_left_there
 else
-	echo "ok - on a terminal it stays until q # SKIP no script(1)"
+	echo "ok - on a terminal it is top # SKIP no tmux"
 	tap_cases=$((tap_cases + 1))
 fi
 

@@ -122,7 +122,7 @@ help_options()
 {
 	"$@" --help >"$dir/help" || return
 	grep -oE -e '--[a-z][a-z-]*' "$dir/help"
-	sed -n 's/^  \(-[A-Za-z]\)[ ,].*/\1/p' "$dir/help"
+	sed -n 's/^  \(-[A-Za-z0-9]\)[ ,].*/\1/p' "$dir/help"
 }
 
 # page_options - of the mdoc lines on stdin: those that a list explains.

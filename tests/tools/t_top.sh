@@ -1,0 +1,331 @@
+#!/bin/sh
+# t_top - the live monitor in a terminal of its own (tmux): keys are typed, the
+# screen is read, in both locales and several sizes.
+set -u
+. tests/lib/tap.sh
+. tests/lib/daemon.sh
+
+command -v tmux >/dev/null || tap_skip "tidemark top" "no tmux"
+
+sender=hanna.bjork@harbour.example
+key="$sender|192.0.2.0/24"
+
+backslash=$(printf '\134')
+
+# ---- a terminal --------------------------------------------------------------
+
+tm()
+{
+	LC_ALL=C.UTF-8 tmux -u -S "$D/tmux" -f /dev/null "$@"
+}
+
+end()
+{
+	[ -z "${held:-}" ] || kill "$held" 2>/dev/null
+	tm kill-server 2>/dev/null
+	daemon_end
+}
+trap end EXIT
+
+# top NAME WIDTH HEIGHT LOCALE [ARGUMENT...] - in a terminal of that size.
+top()
+{
+	on=$1 size="-x $2 -y $3" locale=$4
+	shift 4
+	# shellcheck disable=SC2086 # words, by intent
+	tm new-session -d -s "$on" $size "env LC_ALL=$locale ${colors:-} \
+		'$B/tidemark' -c '$conf' top $*; echo \"ended with \$?\"; \
+		exec sleep 600"
+}
+
+# keys KEY... - as tmux names them.
+keys()
+{
+	tm send-keys -t "$on" "$@"
+}
+
+screen()
+{
+	tm capture-pane -p -t "$on" "$@"
+}
+
+# shows TEXT - somewhere on the screen; lines N TEXT: on so many lines.
+shows()
+{
+	screen | grep -F -- "$1" || {
+		screen
+		return 1
+	}
+}
+
+hides()
+{
+	screen >"$D/screen"
+	! grep -F -- "$1" "$D/screen"
+}
+
+patience=${PATIENCE:-30}
+
+sees()
+{
+	within "$patience" shows "$1"
+}
+
+misses()
+{
+	within "$patience" hides "$1"
+}
+
+resize()
+{
+	tm resize-window -t "$on" -x "$1" -y "$2"
+}
+
+# ---- before there is a daemon ------------------------------------------------
+
+daemon_conf "max_decisions = 64" \
+	"[profile external]" "socket = local:$D/run/external.sock" \
+	"oksender_mode = enforce" "oksender_limit = 100/1h" \
+	"oksender_leak = 1min" "okip_mode = dry-run"
+sed -n '1,/^Hanna$/p' tests/demo/sample.mbox >"$D/one.mbox"
+
+one()
+{
+	"$FEED" -s "local:$D/run/external.sock" -n "$@" "$D/one.mbox"
+}
+
+top utf8 80 24 C.UTF-8 -d 0.25
+check "without a daemon it waits" sees "waiting for the daemon"
+check "in batch not for ever" exits 2 tidemark top -1 --wait 1s
+check "a daemon starts" daemon_start || exit 1
+check "and is found" sees "at work"
+check "an empty map has no rows" sees "nothing here now"
+
+# ---- levels ------------------------------------------------------------------
+
+one 5 >/dev/null
+feed -n 39 >/dev/null
+check "buckets are shown" sees "hanna.bjork@"
+check "with group, level and depth" sees "6/40"
+check "with their rate" sees "/min"
+check "a bar" sees "█"
+check "the water is pictured" sees "of all groups, by how full"
+keys Right
+check "of one group, too" sees "of OKSENDER, by how full"
+keys Left p
+check "or not at all" misses "by how full"
+keys p "$backslash" 'hanna' Enter
+check "a filter is told" sees '\hanna'
+check "and hides the others" misses "tomas@"
+keys F4 Enter
+check "an empty one shows all" sees "tomas@"
+keys / harbour Enter
+key_is_selected()
+{
+	# reversed on this row only, below the names of the views
+	screen -e | grep -a 'hanna' | grep -aF '[7m'
+}
+check "a search selects" within 30 key_is_selected
+keys / nobody Enter
+check "or says that there is none" sees "«nobody» is in no row"
+keys '<'
+check "sorted by another column" sees "KEY+"
+keys '>' I
+check "and the other way round" sees "FULL+"
+keys I
+keys +
+check "more often" sees "0.125s"
+keys - -
+check "less often" sees "0.5s"
+keys ' '
+check "paused" sees PAUSED
+keys z
+check "and on again" misses PAUSED
+
+# ---- a ban -------------------------------------------------------------------
+
+one 40 >/dev/null
+check "it was banned" within 30 tidemark banned "$sender"
+keys 2
+check "bans: who" sees hanna.bjork@
+check "why" sees OKSENDER
+check "for how long" sees "min"
+keys g Enter
+check "Enter says what why says" sees "is banned for another"
+check "with its decisions" sees "Last decisions:"
+keys q
+check "and back" sees "ban standing"
+keys u
+check "u asks" sees "Lift the ban on $key?"
+keys n
+check "no means no" sees "nothing was changed"
+check "the ban stands" exits 0 tidemark banned "$sender"
+keys u y
+check "yes lifts it" sees "$key is no longer banned"
+check "so says the daemon" exits 1 tidemark banned "$sender"
+check "and the view" sees "0 bans standing"
+
+one 2 >/dev/null
+keys 1 "$backslash" hanna Enter
+check "a bucket again" sees "hanna"
+keys r
+check "r asks" sees "Empty the OKSENDER bucket of $key?"
+keys y
+check "and it is emptied" sees "emptied 1 bucket of $key"
+none_left()
+{
+	tidemark bucket list | lacks hanna -
+}
+check "so says the daemon again" none_left
+keys "$backslash" Enter
+
+# ---- the other views ---------------------------------------------------------
+
+"$FEED" -s "local:$D/run/external.sock" -c 1 -m 100000 -r 2 -n 0 --quiet \
+	tests/demo/sample.mbox >/dev/null 2>&1 &
+held=$!
+keys 3
+check "flow: by profile and action" sees "external   accepted"
+check "latency by stage" sees "eom"
+latency_is_known()
+{
+	screen | grep -E 'external +rcpt +[1-9][0-9]* +[0-9.]+ us'
+}
+check "with percentiles" within "$patience" latency_is_known
+check "sparks" sees "█"
+keys Tab
+check "memory: windows" sees "senders"
+check "false positives" sees "FALSE YES"
+keys 5
+check "workers: whom it serves" sees "192.0.2.25"
+check "at what" sees "wait"
+keys Enter
+check "asking about a worker is asking about its client" sees "in OKIP"
+keys q 6
+check "map: regions" sees "decisions"
+check "files" sees "archive.mdb"
+keys G
+check "the collector's books" sees "posts_malformed"
+keys '?'
+check "help" sees "it only reads"
+keys PageDown q F1
+check "help again" sees "it only reads"
+keys Escape
+check "and back to where one was" sees "posts_malformed"
+
+# ---- sizes -------------------------------------------------------------------
+
+keys 1
+check "levels again" sees tomas@
+check "no room for the profile" hides PROFILE
+resize 200 50
+check "200x50: it is there" sees PROFILE
+whole_key()
+{
+	shows "tomas@example.org|192.0.2.0/24"
+}
+check "and so are whole keys" within "$patience" whole_key
+resize 30 6
+check "30x6: something is left" sees tidemark
+resize 80 24
+check "80x24 again" misses PROFILE
+check "no line is too long" test "$(screen | wc -L)" -le 80
+
+# ---- a new daemon, a new map -------------------------------------------------
+
+kill "$held"
+held=
+keys 1
+daemon_stop
+check "a daemon that is stopped is missed" sees "THE DAEMON IS NOT AT WORK"
+rm -f "$D/run/live.mdb"*
+check "a daemon starts again, with a new map" daemon_start
+check "which is followed" misses "NOT AT WORK"
+"$FEED" -s "local:$D/run/external.sock" -n 2 --client 198.51.100.9 \
+	"$D/one.mbox" >/dev/null
+keys "$backslash" 198.51.100.9 Enter
+check "and read" sees "OKIP"
+keys q
+check "q ends it in good order" sees "ended with 0"
+
+# ---- without UTF-8, without colour, without rights ---------------------------
+
+top ascii 80 24 C --readonly -d 0.25
+check "in the C locale it is drawn, too" sees "tomas@"
+is_ascii()
+{
+	screen >"$D/screen"
+	! LC_ALL=C grep -a '[^ -~]' "$D/screen"
+}
+check "with letters" sees "##"
+check "and nothing else" is_ascii
+keys 1 u
+check "--readonly: u does nothing" sees "nothing is changed from here"
+keys F10
+check "F10 ends it" sees "ended with 0"
+
+colored()
+{
+	screen -e | LC_ALL=C grep -a '\[[0-9;]*3[0-7]m'
+}
+top color 80 24 C.UTF-8 -d 0.25
+check "there is colour" within "$patience" colored
+check "it is drawn" sees tomas@
+keys q
+check "q" sees "ended with 0"
+colors=NO_COLOR=1
+top plain 80 24 C.UTF-8 -d 0.25
+check "with NO_COLOR" sees tomas@
+check "there is none" fails colored
+tm send-keys -t plain C-c
+check "Ctrl-C ends it, too" sees "ended with 0"
+colors=TERM=nonsense
+top nowhere 80 24 C.UTF-8
+check "a terminal that nobody knows" sees "cannot be drawn on"
+check "is an error" sees "ended with 2"
+
+# ---- batch -------------------------------------------------------------------
+
+batch()
+{
+	tidemark top "$@" >"$D/batch"
+}
+check "batch: two samples" batch -b -n 2 -d 0.2
+check "of them" same "$(grep -c '^tidemark ' "$D/batch")" 2
+check "with the level" grep '2/40' "$D/batch"
+check "without a terminal there is no screen" exits 2 tidemark top
+check "a filter" batch -1 -F 198.51
+check "works there, too" lacks 192.0.2 "$D/batch"
+check "sorted by key" batch -1 -s key
+check "an unknown column" exits 2 tidemark top -1 -s nonsense
+tidemark top -1 -s nonsense 2>"$D/err"
+check "is told those that there are" grep 'columns are profile group key' "$D/err"
+check "a bad interval" exits 2 tidemark top -1 -d 0
+check "a bad view" exits 2 tidemark top -1 --view nonsense
+
+# valid VIEW TYPE... - each line is a record, and these types are among them.
+valid()
+{
+	batch -1 --json --view "$1" || return
+	shift
+	perl -MJSON::PP -e 'while (<STDIN>) {
+			my $r = decode_json($_);
+			$r->{version} == 1 or die "no version: $_";
+			$seen{$r->{type}}++;
+		}
+		$seen{$_} or die "no $_\n" for @ARGV' "$@" <"$D/batch"
+}
+"$FEED" -s "local:$D/run/external.sock" -c 1 -m 100000 -r 2 -n 0 --quiet \
+	tests/demo/sample.mbox >/dev/null 2>&1 &
+held=$!
+check "a ban to be seen" tidemark ban 203.0.113.7 --reason test
+check "JSON: levels" valid levels level water
+check "bans" valid bans ban
+check "flow" valid flow flow latency
+check "memory" valid memory filter
+check "workers" within 30 valid workers worker
+check "map" valid map region book
+check "a full disk is noticed" fails sh -c \
+	"'$B/tidemark' -c '$conf' top -b -n 3 -d 0.2 >/dev/full"
+
+tap_end
