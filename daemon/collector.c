@@ -299,6 +299,7 @@ collect(const struct options *options)
 {
 	static struct collector c = { .lock = PTHREAD_MUTEX_INITIALIZER,
 		.ban_lock = PTHREAD_MUTEX_INITIALIZER,
+		.hand_lock = PTHREAD_MUTEX_INITIALIZER,
 		.reputation.lock = PTHREAD_MUTEX_INITIALIZER,
 		.changed = PTHREAD_COND_INITIALIZER,
 		.egress_lock = PTHREAD_MUTEX_INITIALIZER,

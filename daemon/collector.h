@@ -31,7 +31,8 @@ enum errand { ERRAND_SEAL, ERRAND_CHECKPOINT, ERRANDS };
 struct ban_work {
 	bool used, durable;
 	bool lifted; /* by hand, before anybody was told of it */
-	unsigned class;
+	unsigned class, profile;
+	uint32_t number;	 /* of the overflow */
 	bool first;		 /* no ban stood */
 	struct tide_ban ban;	 /* as met */
 	struct tide_ban settled; /* as stored */
@@ -80,6 +81,7 @@ struct collector {
 	struct tide_pool pool;	     /* the first thread's alone */
 	struct tide_carried carried; /* from another map, at start */
 	pthread_mutex_t ban_lock;    /* over writing to the map's bans */
+	pthread_mutex_t hand_lock; /* one ban or unban by hand at a time */
 	struct reputation reputation;
 	uint64_t audited_ms;	 /* monotonic */
 	struct hook hook[HOOKS]; /* the first thread's, too */
@@ -112,7 +114,7 @@ int keeper_open(struct collector *, struct tide_err *);
 void keeper_round(struct collector *);
 
 /* hook.c: tell ban_hook; see what has become of those that run. */
-void hook_start(struct collector *, const struct tide_ban *);
+void hook_start(struct collector *, const struct tide_ban *, unsigned profile);
 void hook_round(struct collector *);
 
 /* banning.c */

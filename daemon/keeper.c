@@ -11,9 +11,12 @@
  *        answers as overflowed, and who came past RCPT before B3 meets the
  *        ban at the end of message, so nobody slips through in between; no
  *        fsync ever holds up drain or leak.
- * Crash: after B1 or B2: the bucket is still overflowed, the next collector
- *        starts at B1; the ban carries the overflow's slot, so that B2 knows
- *        the same overflow again and changes nothing.
+ * Crash: after B1, B2 or B3: the bucket is still overflowed, the next
+ *        collector starts at B1; the ban carries the overflows that it is
+ *        made of, by the map, class and number (buckets.h), stored in the
+ *        same transaction, so that B2 knows the same overflow again and
+ *        changes nothing.  A second overflow has another number.
+ * Test:  tests/core/t_bans.c, t_buckets.c, tests/tools/t_flow.sh
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +39,7 @@
 static bool
 is_same(const struct ban_work *w, const struct tide_overflow *o)
 {
-	return w->used && w->ban.slot == o->slot && w->class == o->class &&
+	return w->used && w->number == o->number && w->class == o->class &&
 	    w->ban.length == o->length &&
 	    memcmp(w->ban.key, o->key, o->length) == 0;
 }
@@ -65,11 +68,15 @@ queue_ban(
 	memset(&c->work[i], 0, sizeof c->work[i]);
 	c->work[i].used = true;
 	c->work[i].class = o->class;
-	c->work[i].ban = (struct tide_ban){ .slot = o->slot,
-		.times = o->times,
-		.profile = (uint8_t)id.profile,
+	c->work[i].profile = id.profile;
+	c->work[i].number = o->number;
+	c->work[i].ban = (struct tide_ban){ .times = o->times,
+		.map = (uint32_t)c->map->control->head.instance,
+		.cause = { tide_ban_cause(o->class, o->number) },
 		.group = (uint8_t)id.group,
 		.length = (uint8_t)o->length };
+	memcpy(c->work[i].ban.profile, c->config.profile[id.profile].name,
+	    TIDE_NAME_MAX);
 	memcpy(c->work[i].ban.key, o->key, o->length);
 	c->bans_queued = true;
 	(void)pthread_cond_broadcast(&c->changed);
@@ -101,9 +108,9 @@ enforce(
 	if (!w->durable)
 		return false;
 	if (!w->lifted)
-		announce(c, &w->settled, w->ban.profile); /* B3 */
+		announce(c, &w->settled, w->profile); /* B3 */
 	if (!w->lifted && w->first)
-		hook_start(c, &w->settled);
+		hook_start(c, &w->settled, w->profile);
 	w->used = false;
 	return true; /* B4 */
 }

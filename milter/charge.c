@@ -213,7 +213,7 @@ key_is_banned(const struct tide_key *key, uint64_t now, struct tide_ban *ban)
 {
 	return tide_bans_find(session.map->bans, session.map->flow.head->secret,
 		   key, now, ban) &&
-	    tide_ban_is_in(ban, session.profile);
+	    tide_ban_is_in(ban, profile()->name);
 }
 
 bool
@@ -230,7 +230,7 @@ charge_banned(const struct charge *c, struct tide_ban *ban)
 		return true;
 	return c->has_client &&
 	    tide_bans_find_client(session.map->bans,
-		session.map->flow.head->secret, &c->ip, session.profile, now,
+		session.map->flow.head->secret, &c->ip, profile()->name, now,
 		ban);
 }
 

@@ -166,7 +166,7 @@ run_unban(struct tool *t)
 /* ---- banned ------------------------------------------------------------ */
 
 static void
-put_json(const struct view *v, const struct tide_ban *b, uint64_t now)
+put_json(const struct tide_ban *b, uint64_t now)
 {
 	struct json j = json_record(stdout, "ban");
 	bool manual = b->group == TIDE_BAN_MANUAL;
@@ -178,10 +178,10 @@ put_json(const struct view *v, const struct tide_ban *b, uint64_t now)
 		json_null(&j, "profile");
 	} else {
 		json_text(&j, "group", view_ban_group(b));
-		json_text(&j, "profile",
-		    b->profile < v->config.profiles
-			? v->config.profile[b->profile].name
-			: "?");
+		if (b->profile[0] != '\0')
+			json_text(&j, "profile", b->profile);
+		else
+			json_null(&j, "profile"); /* everywhere */
 	}
 	json_text(&j, "reason", b->reason);
 	json_time(&j, "since", b->since_ms);
@@ -222,7 +222,7 @@ list_bans(const struct tool *t, const struct view *v, const char *text)
 			continue;
 		found++;
 		if (t->json)
-			put_json(v, &ban, now);
+			put_json(&ban, now);
 		else
 			put_text(&ban, now);
 	}

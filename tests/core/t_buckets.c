@@ -21,7 +21,8 @@ static struct tide_adder me;
 /* ---- overflows as they are reported ------------------------------------ */
 
 static uint32_t reported[CLASSES][KEYS];
-static bool hold_back; /* as while a ban is being written */
+static uint32_t last_number; /* of the last one told, dealt with or not */
+static bool hold_back;	     /* as while a ban is being written */
 
 static bool
 on_overflow(void *arg, const struct tide_overflow *o)
@@ -29,6 +30,7 @@ on_overflow(void *arg, const struct tide_overflow *o)
 	uint32_t n = flow_fixture_number(o->key, o->length);
 
 	(void)arg;
+	last_number = o->number;
 	if (hold_back)
 		return false;
 	CHECK(o->class < CLASSES);
@@ -239,6 +241,62 @@ test_overflow_is_held_until_dealt_with(void)
 	flow_fixture_free(&x);
 }
 
+/* Told again, also by the next collector, it has its number; the next one at
+ * the same floor has another, and so has that of a bucket made anew. */
+static void
+test_overflows_are_told_apart(void)
+{
+	struct tide_err err;
+	uint32_t first, n;
+
+	make(10, 100, 3);
+	hold_back = true;
+	(void)add(0, 2, 4);
+	first = last_number;
+	last_number = ~first;
+	tide_pool_resolve(&x.pool);
+	CHECK_INT(last_number, first);
+	last_number = ~first;
+	CHECK(tide_pool_rebuild(&x.pool, &err) == 0);
+	tide_pool_resolve(&x.pool);
+	CHECK_INT(last_number, first);
+	hold_back = false;
+	tide_pool_resolve(&x.pool);
+	CHECK_INT(reported[0][2], 1);
+	for (n = 0; n < 3; n++) {
+		(void)add(0, 2, 4);
+		CHECK_INT(reported[0][2], n + 2);
+		CHECK(last_number != first);
+		first = last_number;
+	}
+	tide_pool_tick(&x.pool, 0);
+	tide_pool_reclaim(&x.pool);
+	(void)add(0, 2, 4);
+	CHECK(last_number != first);
+	audit();
+	flow_fixture_free(&x);
+}
+
+/* What is not told yet is not wiped away. */
+static void
+test_reset_leaves_an_overflow(void)
+{
+	char text[128];
+	struct tide_flow_key key;
+
+	make(10, 100, 3);
+	key = flow_fixture_key(&x.flow, 2, text);
+	hold_back = true;
+	(void)add(0, 2, 4);
+	CHECK_INT(tide_pool_reset(&x.pool, 0, &key), TIDE_RESET_BUSY);
+	CHECK_INT(level(0, 2), 4);
+	hold_back = false;
+	tide_pool_resolve(&x.pool);
+	CHECK_INT(reported[0][2], 1);
+	CHECK_INT(tide_pool_reset(&x.pool, 0, &key), TIDE_RESET_DONE);
+	flow_fixture_free(&x);
+}
+
 static void
 test_drops_while_over_make_more_overflows(void)
 {
@@ -357,9 +415,9 @@ test_reset(void)
 
 	make(10, 100, 8);
 	key = flow_fixture_key(&x.flow, 2, text);
-	CHECK(!tide_pool_reset(&x.pool, 0, &key));
+	CHECK_INT(tide_pool_reset(&x.pool, 0, &key), TIDE_RESET_NONE);
 	(void)add(0, 2, 6);
-	CHECK(tide_pool_reset(&x.pool, 0, &key));
+	CHECK_INT(tide_pool_reset(&x.pool, 0, &key), TIDE_RESET_DONE);
 	CHECK_INT(level(0, 2), 0);
 	audit();
 	flow_fixture_free(&x);
@@ -457,6 +515,9 @@ CHECK_CASES({ "agrees with the oracle, depth 10", test_oracle },
     { "a first drop shows after the drain", test_first_drop_shows_after_drain },
     { "an overflow stays until it is dealt with",
 	test_overflow_is_held_until_dealt_with },
+    { "two overflows are told apart, one told twice is not",
+	test_overflows_are_told_apart },
+    { "a reset leaves an overflow to be told", test_reset_leaves_an_overflow },
     { "drops on an overflowed bucket are counted",
 	test_drops_while_over_make_more_overflows },
     { "leaks by the clock, never backwards", test_leaks_by_the_clock },

@@ -162,12 +162,25 @@ check "a report" says 'CBSENDER of external' tidemark report content-blocked \
 check "is a drop" json '$r->{group} eq "CBSENDER" && $r->{level} == 1 &&
 	$r->{key} eq "spam\@bulk.example|203.0.113.0/24"' \
     bucket list --group CBSENDER
-for _ in 1 2 3 4 5; do
-	tidemark report content-blocked --sender spam@bulk.example \
-	    --ip 203.0.113.5 >/dev/null
-done
+report_five()
+{
+	for _ in 1 2 3 4 5; do
+		tidemark report content-blocked --sender spam@bulk.example \
+		    --ip 203.0.113.5 >/dev/null
+	done
+}
+report_five
 check "many are a ban" within 3 is_banned spam@bulk.example
 check "that refuses" refused 203.0.113.5 spam@bulk.example
+banned_until=$(tidemark banned --json spam@bulk.example |
+    perl -MJSON::PP -ne 'print decode_json($_)->{until_ms}')
+report_five # nothing has leaked since: the same level
+made_twice()
+{
+	json "\$r->{times} == 2 && \$r->{until_ms} > $banned_until" \
+	    banned spam@bulk.example
+}
+check "as many again are a second overflow" within 3 made_twice
 check "without an address of a client" exits 2 \
     tidemark report content-blocked --sender spam@bulk.example
 check "with one that is none" exits 1 \
@@ -199,6 +212,12 @@ check "and how far it reaches" \
 check "a queue id stands alone" exits 2 tidemark report content-blocked \
     --queue-id "$qid" --ip 192.0.2.1
 
+overflow_again()
+{
+	tidemark bucket reset spam@bulk.example
+	report_five && within 3 is_banned spam@bulk.example
+}
+
 # ---- by hand -----------------------------------------------------------------
 
 # by_hand KEY CLIENT FROM OTHER_CLIENT OTHER_FROM - the first one is refused.
@@ -226,6 +245,14 @@ check "not by one outside" exits 1 tidemark banned 203.0.114.9
 check "a domain's ban" tidemark ban @dom.example
 check "is found by an address in it" exits 0 tidemark banned a@dom.example
 check "unban takes several" tidemark unban @dom.example 203.0.113.0/24
+check "an overflow's ban" overflow_again
+check "by hand for less: the later end stays, the reason is new" \
+    says '([0-9]* min): enough' \
+    tidemark ban spam@bulk.example'|203.0.113.0/24' --for 1min --reason enough
+check "which is shown" json '$r->{by_hand} && $r->{reason} eq "enough" &&
+	$r->{times} == 2 && $r->{remaining_ms} > 60000' \
+    banned spam@bulk.example
+check "lifted" tidemark unban spam@bulk.example
 check "bits beyond the prefix are refused" \
     exits 1 tidemark ban 203.0.113.7/24
 check "and so is everybody" exits 1 tidemark ban 0.0.0.0/0
