@@ -225,20 +225,33 @@ open_pool(struct collector *c, struct tide_err *err)
 	return 0;
 }
 
-/* Buckets of a map that is gone, as full as they would be by now. */
+/* What a map that is gone knew of senders, as it would be by now. */
 static void
 load_carried(struct collector *c)
 {
-	uint64_t now = tide_clock_wall_ms();
-	uint64_t then = c->carried.taken_ms;
+	struct tide_carried *from = &c->carried;
+	uint64_t now = tide_clock_wall_ms(), mono = tide_clock_mono_ms();
+	uint64_t gone = now > from->taken_ms ? now - from->taken_ms : 0;
+	int class[TIDE_CLASSES];
+	unsigned buckets, tokens, distinct;
 
-	if (c->carried.bytes == NULL)
+	if (from->part[0].bytes == NULL && from->part[1].bytes == NULL)
 		return;
-	tide_log(TIDE_LOG_INFO, "%u buckets carried over",
-	    tide_flow_load(&c->pool, c->carried.bytes, c->carried.size,
-		now > then ? now - then : 0));
-	free(c->carried.bytes);
-	c->carried.bytes = NULL;
+	tide_classes_translate(
+	    &from->profiles, &c->map->control->head.profiles, class);
+	buckets =
+	    tide_flow_load(&c->pool, from->part[TIDE_CARRIED_BUCKETS].bytes,
+		from->part[TIDE_CARRIED_BUCKETS].size, class, gone);
+	tokens = tide_tokens_load(&c->map->tokens,
+	    from->part[TIDE_CARRIED_TOKENS].bytes,
+	    from->part[TIDE_CARRIED_TOKENS].size, mono, gone);
+	distinct = tide_distinct_load(&c->map->distinct,
+	    from->part[TIDE_CARRIED_DISTINCT].bytes,
+	    from->part[TIDE_CARRIED_DISTINCT].size, mono, gone);
+	tide_log(TIDE_LOG_INFO,
+	    "carried over: %u buckets, %u allowances, %u estimates", buckets,
+	    tokens, distinct);
+	tide_carried_free(from);
 }
 
 int

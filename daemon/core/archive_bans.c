@@ -46,7 +46,7 @@ change_one(struct tide_txn *txn, struct change *c, size_t i,
 	struct tide_bytes key = tide_bytes(ban->key, ban->length), value;
 	struct tide_ban old;
 	int found = tide_txn_get(txn, TIDE_TABLE_BANS, key, &value, err);
-	bool readable = found == 1 && read_stored(value, &old);
+	bool readable = found == 1 && tide_ban_read(value, &old);
 
 	if (found < 0)
 		return -1;

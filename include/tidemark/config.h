@@ -200,6 +200,21 @@ struct tide_config {
 	struct tide_profile profile[TIDE_PROFILES_MAX];
 };
 
+/*
+ * The profiles' names, in their order: what a profile's number in a map or in
+ * a checkpoint stands for.  The order may be another at the next start.
+ */
+struct tide_profile_names {
+	char name[TIDE_PROFILES_MAX]
+		 [TIDE_NAME_MAX]; /* "" where there is none */
+};
+
+void tide_config_names(const struct tide_config *, struct tide_profile_names *);
+unsigned tide_names_count(const struct tide_profile_names *);
+/* The number that profile `i' of `from' has in `to'; -1 if it has none. */
+int tide_names_translate(const struct tide_profile_names *from, unsigned i,
+    const struct tide_profile_names *to);
+
 /* What is wrong with a configuration: "FILE:LINE: sentence\n", all of them. */
 struct tide_complaints {
 	char *text; /* NULL while there is none */

@@ -128,6 +128,23 @@ void tide_tokens_give_back(
 uint64_t tide_tokens_level(const struct tide_tokens *, struct tide_hash key,
     const struct tide_allowance *, uint64_t now_ms);
 
+/*
+ * All accounts that are not full, as records; *bytes is to be freed.  Workers
+ * may go on.
+ */
+int tide_tokens_save(const struct tide_tokens *, uint64_t now_ms, char **bytes,
+    size_t *size, struct tide_err *);
+
+/*
+ * Charge the accounts of a table that was saved so long ago, as much as they
+ * would still lack by now; how many.  Workers may have taken already: that is
+ * added up.  The table may have any size: a record does not say in which of
+ * two halves of a larger one its account belongs, and is put into both; the
+ * one that nobody asks for falls free when it is full.
+ */
+unsigned tide_tokens_load(const struct tide_tokens *, const char *bytes,
+    size_t size, uint64_t now_ms, uint64_t elapsed_ms);
+
 struct tide_tokens_sweep {
 	uint64_t live;	  /* not full again yet */
 	uint64_t freed;	  /* full again, given free */
