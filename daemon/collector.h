@@ -46,10 +46,10 @@ struct ban_work {
 struct chore {
 	enum { CHORE_RESET, CHORE_ADD, CHORE_AUDIT } kind;
 	enum { CHORE_WAITS, CHORE_TAKEN, CHORE_DONE } state;
-	struct tide_key key[CHORE_KEYS]; /* RESET: one; ADD: as classes */
-	unsigned class[CHORE_KEYS];
+	struct tide_key key[CHORE_KEYS];
+	unsigned class[CHORE_KEYS];   /* ADD: the key's */
+	uint64_t classes[CHORE_KEYS]; /* RESET: a bit for each that is meant */
 	unsigned keys;
-	uint64_t classes;    /* RESET: a bit for each that is meant */
 	unsigned count;	     /* the answer: buckets, or faults */
 	struct tide_err err; /* the first fault */
 	struct chore *next;

@@ -393,8 +393,10 @@ const struct tide_param tide_params[] = {
 	  .fallback = "0", RANGE("0", "1m"),
 	  .help = "How many different client addresses an account may send "
 		"from in a day, an estimate within a tenth. An IPv6 /64 is "
-		"one. 0 is no limit. An account with this and distinct_limit "
-		"counts twice for max_accounts." },
+		"one. 0 is no limit. For profiles whose senders authenticate: "
+		"elsewhere an account is often a client's network, and a "
+		"forged sender would shut out its owner. An account with this "
+		"and distinct_limit counts twice for max_accounts." },
 	{ PROFILE(text_log), RELOAD, .kind = TIDE_PARAM_CHOICE,
 	  .fallback = "no", .choices = no_yes,
 	  .help = "Log a line for each part of a message: its kind, type and "

@@ -81,7 +81,9 @@ flow_conf()
 	    'oksender_mode = enforce' 'oksender_limit = 10/1min' \
 	    'oksender_leak = 10s' 'oksender_ban = 10min' \
 	    'cbsender_mode = enforce' 'cbsender_limit = 10/1min' \
-	    'cbsender_leak = 10s' 'cbsender_ban = 10min' "$@"
+	    'cbsender_leak = 10s' 'cbsender_ban = 10min' \
+	    'okip_mode = enforce' 'okip_limit = 100/1h' 'okip_leak = 1h' \
+	    'allow = friend@bulk.example @friendly.example 198.51.100.64/26' "$@"
 }
 
 # ---- an overflow makes a ban -------------------------------------------------
@@ -153,6 +155,18 @@ gone_from_list()
 	lacks "$1" "$D/said"
 }
 check "and no longer listed" gone_from_list slow@
+check "one from an IPv6 address" passes 2001:db8:5:6::7 six@busy.example
+tiers_there()
+{
+	for tier in '2001:db8:5:6::7 ' 2001:db8:5:6::/64 2001:db8:5::/56 \
+	    2001:db8:5::/48; do
+		tidemark bucket list --group okip | grep -F "$tier" || return 1
+	done
+}
+check "is in a bucket at each tier" within 3 tiers_there
+check "which are all emptied with it" says 'emptied 4 buckets ' \
+    tidemark bucket reset --group OKIP 2001:db8:5:6::7
+check "and no longer listed" gone_from_list ' 2001:db8'
 check "a reset of nothing is 1" exits 1 tidemark bucket reset nobody@nowhere.example
 
 # ---- reports -----------------------------------------------------------------
@@ -188,6 +202,13 @@ check "with one that is none" exits 1 \
 check "where it is off" exits 1 tidemark report content-blocked \
     --sender a@b.example --ip 192.0.2.1 --profile internal
 check "lifted" tidemark unban spam@bulk.example
+for who in '--sender friend@bulk.example --ip 203.0.113.5' \
+    '--sender any@friendly.example --ip 203.0.113.5' \
+    '--sender a@b.example --ip 198.51.100.77'; do
+	# shellcheck disable=SC2086 # words, by intent
+	check "on the allow list: $who" says 'on the list allow' \
+	    tidemark report content-blocked $who
+done
 
 # known FROM - its queue id is in the ring; to $qid.
 known()
