@@ -220,9 +220,9 @@ withdraw(
 	return gone;
 }
 
-/* 1 lifted, 0 there was none, -1. */
 int
-unban(struct collector *c, const struct tide_key *key, struct tide_err *err)
+unban(struct collector *c, const struct tide_key *key, struct tide_ban *was,
+    struct tide_err *err)
 {
 	struct lifting l = { .c = c };
 	struct tide_ban ban = { .length = key->length };
@@ -236,6 +236,7 @@ unban(struct collector *c, const struct tide_key *key, struct tide_err *err)
 		rc = withdraw(c, key, &l) || l.stood || l.coming;
 	(void)pthread_mutex_unlock(&c->hand_lock);
 	egress_touch(c, TIDE_EGRESS_BAN);
+	*was = l.old;
 	if (rc == 1)
 		tide_log(TIDE_LOG_WARNING, "ban: key=%s lifted", key->text);
 	return rc;

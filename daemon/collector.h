@@ -124,7 +124,9 @@ int
 commit_bans(struct collector *, const struct tide_config *, struct tide_err *);
 int ban_by_hand(struct collector *, const struct tide_key *, uint64_t for_ms,
     const char *reason, struct tide_ban *, struct tide_err *);
-int unban(struct collector *, const struct tide_key *, struct tide_err *);
+/* 1 lifted, 0 there was none, -1; what it was, or length 0 if it never stood. */
+int unban(struct collector *, const struct tide_key *, struct tide_ban *was,
+    struct tide_err *);
 
 /* reputation.c */
 struct tide_exception;

@@ -161,10 +161,11 @@ static void
 find_longest(struct collector *c)
 {
 	struct tide_overrides overrides = { 0 };
-	struct tide_allowance a;
+	struct tide_allowance a[1 + TIDE_TOKENS_ALSO];
 	struct tide_err err;
 	uint64_t ms;
 	unsigned p;
+	int i;
 
 	if (tide_overrides_attach(&overrides, c->config.runtime_dir, &err) < 0)
 		tide_log(TIDE_LOG_WARNING, "%s", err.text);
@@ -174,11 +175,14 @@ find_longest(struct collector *c)
 		const struct tide_profile *f = &c->config.profile[p];
 
 		if (tide_allowance_make(
-			&a, f->tokens_burst, f->tokens_rate, &err) < 0)
+			&a[0], f->tokens_burst, f->tokens_rate, &err) < 0)
 			continue;
-		ms = tide_allowance_depth_ms(&a);
-		if (ms > c->longest_ms)
-			c->longest_ms = ms;
+		for (i = tide_tokens_also(f->tokens_also, a + 1, &err); i >= 0;
+		     i--) {
+			ms = tide_allowance_depth_ms(&a[i]);
+			if (ms > c->longest_ms)
+				c->longest_ms = ms;
+		}
 	}
 }
 

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "tidemark/classes.h"
+#include "tidemark/clock.h"
 #include "tidemark/lists.h"
 #include "tidemark/log.h"
 #include "verbs.h"
@@ -95,6 +96,7 @@ do_ban(struct collector *c, int fd, const struct tide_line *line)
 {
 	uint64_t for_ms = tide_line_number(line, "for_ms", 3600000);
 	char reason[TIDE_BAN_REASON_MAX + 1];
+	uint64_t left;
 	struct tide_line_out out;
 	struct tide_err err;
 	struct tide_ban ban;
@@ -111,6 +113,9 @@ do_ban(struct collector *c, int fd, const struct tide_line *line)
 	tide_line_add(&out, "key", key.text);
 	tide_line_add_number(&out, "since_ms", ban.since_ms);
 	tide_line_add_number(&out, "until_ms", ban.until_ms);
+	left = ban.until_ms - tide_clock_wall_ms();
+	tide_line_add_number(
+	    &out, "remaining_ms", left < for_ms ? for_ms : left);
 	tide_line_add(&out, "reason", ban.reason);
 	if (tide_line_send(&out, fd) == 0)
 		say_ok(fd);
@@ -122,10 +127,11 @@ do_unban(struct collector *c, int fd, const struct tide_line *line)
 	struct tide_line_out out;
 	struct tide_err err;
 	struct tide_key key;
+	struct tide_ban was = { 0 };
 	int rc = read_key(c, line, &key, &err);
 
 	if (rc == 0) {
-		rc = unban(c, &key, &err);
+		rc = unban(c, &key, &was, &err);
 		if (rc == 0)
 			rc = tide_err_set(
 			    &err, "there is no ban on %s", key.text);
@@ -136,6 +142,10 @@ do_unban(struct collector *c, int fd, const struct tide_line *line)
 	}
 	tide_line_start(&out, "unbanned");
 	tide_line_add(&out, "key", key.text);
+	tide_line_add_number(&out, "until_ms", was.until_ms);
+	if (was.group < TIDE_GROUPS)
+		tide_line_add(&out, "group", tide_group_name[was.group]);
+	tide_line_add(&out, "reason", was.reason);
 	if (tide_line_send(&out, fd) == 0)
 		say_ok(fd);
 }

@@ -377,6 +377,12 @@ const struct tide_param tide_params[] = {
 	  .fallback = "",
 	  .help = "A file with allowances of their own, a line each: "
 		"KEY BURST RATE. It is read again with the configuration." },
+	{ PROFILE(tokens_also), RELOAD, .kind = TIDE_PARAM_WORDS,
+	  .fallback = "",
+	  .help = "Further limits on every account beside tokens_burst and "
+		"tokens_rate, up to four, a word each: BURST:RATE, such as "
+		"20:20/1h. A recipient is charged to all of them or to none. "
+		"They do not hold for accounts in tokens_overrides." },
 	{ PROFILE(distinct_mode), RELOAD, .kind = TIDE_PARAM_CHOICE,
 	  .fallback = "off", .choices = modes,
 	  .help = "A limit on different recipients: off; dry-run counts what "

@@ -4,6 +4,13 @@
  */
 #include "pool_priv.h"
 
+/*
+ * Where many run empty at once they are worked off in slices, between which
+ * mailboxes are drained: nothing hangs on when, for a bucket that the floor
+ * has reached is empty to everybody.
+ */
+#define SLICE 8192u
+
 void
 tide_pool_link(struct tide_pool *p, unsigned class, uint32_t i)
 {
@@ -42,20 +49,38 @@ visit(struct tide_pool *p, unsigned class, uint32_t i)
 	}
 }
 
-void
-tide_pool_tick(struct tide_pool *p, unsigned class)
+/* So many of those that the floor has reached. */
+static void
+work_off(struct tide_pool *p, unsigned class, uint32_t most)
 {
 	struct tide_class *c = &p->flow->class[class];
-	uint32_t floor = floor_of(p, class) + 4, next, steps = 0, *list;
+	uint32_t next, steps = 0;
 
+	for (; c->due != 0 && most > 0; c->due = next, most--) {
+		next = after(p, c->due, &steps);
+		visit(p, class, c->due);
+	}
+}
+
+/* The floor rises at once for all; what it reaches is due from then on. */
+static void
+raise_floor(struct tide_pool *p, unsigned class)
+{
+	struct tide_class *c = &p->flow->class[class];
+	uint32_t floor = floor_of(p, class) + 4, *list;
+
+	work_off(p, class, UINT32_MAX); /* of the tick before */
 	atomic_store(&c->floor, floor);
 	list = list_at(p, class, floor);
 	c->due = *list;
 	*list = 0;
-	for (; c->due != 0; c->due = next) {
-		next = after(p, c->due, &steps);
-		visit(p, class, c->due);
-	}
+}
+
+void
+tide_pool_tick(struct tide_pool *p, unsigned class)
+{
+	raise_floor(p, class);
+	work_off(p, class, UINT32_MAX);
 }
 
 /*
@@ -71,8 +96,8 @@ leak_class(struct tide_pool *p, unsigned class, uint64_t now_ms)
 	uint64_t last = atomic_load(&c->ticked_ms), ticks;
 
 	if (depth_of(p, class) == 0) {
-		if (atomic_load(&c->live) > 0)
-			tide_pool_tick(p, class);
+		if (atomic_load(&c->live) > 0 && c->due == 0)
+			raise_floor(p, class);
 		return;
 	}
 	if (leak == 0 || now_ms < last + leak)
@@ -82,7 +107,7 @@ leak_class(struct tide_pool *p, unsigned class, uint64_t now_ms)
 	if (ticks > p->flow->head->shape.ring)
 		ticks = p->flow->head->shape.ring;
 	while (ticks-- > 0)
-		tide_pool_tick(p, class);
+		raise_floor(p, class);
 }
 
 void
@@ -90,7 +115,9 @@ tide_pool_leak(struct tide_pool *p, uint64_t now_ms)
 {
 	unsigned class;
 
-	for (class = 0; class < TIDE_CLASSES; class ++)
+	for (class = 0; class < TIDE_CLASSES; class ++) {
 		leak_class(p, class, now_ms);
+		work_off(p, class, SLICE);
+	}
 	tide_pool_reclaim(p);
 }

@@ -125,6 +125,7 @@ struct tide_profile {
 	uint32_t tokens_action;		      /* enum tide_tokens_action */
 	char account_key[TIDE_NAME_MAX];      /* "user sender client" */
 	char tokens_overrides[TIDE_PATH_MAX]; /* overrides.h */
+	char tokens_also[TIDE_WORDS_MAX];     /* tide_tokens_also() */
 	uint32_t distinct_mode;		      /* enum tide_mode */
 	uint32_t distinct_limit;	      /* recipients in a day; 0: none */
 	uint32_t clients_mode;		      /* enum tide_mode */

@@ -83,6 +83,15 @@ struct tide_allowance {
 int tide_allowance_make(struct tide_allowance *, uint64_t burst,
     struct tide_rate, struct tide_err *);
 
+#define TIDE_TOKENS_ALSO 4u
+
+/*
+ * Further limits on an account, a word each: BURST:RATE, such as 20:20/1h.
+ * How many, or -1 with a sentence.
+ */
+int tide_tokens_also(const char *words,
+    struct tide_allowance also[TIDE_TOKENS_ALSO], struct tide_err *);
+
 /* Where an account stands under a limit; the limit's number keeps two apart. */
 struct tide_hash tide_tokens_key(
     const struct tide_hash_key *, uint32_t limit, const void *account, size_t);

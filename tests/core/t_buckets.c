@@ -332,6 +332,44 @@ test_leaks_by_the_clock(void)
 	flow_fixture_free(&x);
 }
 
+/* More than one round works off: empty to all at once, freed by and by, and
+ * who gets a drop meanwhile keeps it. */
+static void
+test_many_run_empty_at_once(void)
+{
+	const uint32_t many = 30000;
+	struct tide_flow_key key;
+	char text[128];
+	uint32_t n, rounds;
+
+	make(many, many * 8, 8);
+	for (n = 0; n < many - 500; n++) {
+		key = flow_fixture_key(&x.flow, n, text);
+		CHECK(tide_pool_add(&x.pool, 0, &key, 1));
+	}
+	tide_pool_leak(&x.pool, 1000);
+	for (n = 0; n < many - 500; n++)
+		CHECK_INT(level(0, n), 0);
+	CHECK(x.flow.class[0].due != 0);
+	CHECK(atomic_load(&x.flow.class[0].live) > 0);
+	audit();
+	for (n = 0; n < many - 500; n += 1000)
+		(void)add(0, n, 2);
+	for (rounds = 0; x.flow.class[0].due != 0; rounds++) {
+		CHECK(rounds < 20);
+		tide_pool_leak(&x.pool, 1000);
+		audit();
+	}
+	CHECK_INT(
+	    atomic_load(&x.flow.class[0].live), (many - 500 + 999) / 1000);
+	for (n = 0; n < many - 500; n += 1000)
+		CHECK_INT(level(0, n), 2);
+	tide_pool_leak(&x.pool, 3000);
+	tide_pool_leak(&x.pool, 3000);
+	CHECK_INT(atomic_load(&x.flow.class[0].live), 0);
+	flow_fixture_free(&x);
+}
+
 static void
 test_strings_are_shared(void)
 {
@@ -525,6 +563,7 @@ CHECK_CASES({ "agrees with the oracle, depth 10", test_oracle },
     { "drops on an overflowed bucket are counted",
 	test_drops_while_over_make_more_overflows },
     { "leaks by the clock, never backwards", test_leaks_by_the_clock },
+    { "many run empty at once", test_many_run_empty_at_once },
     { "strings are shared between classes", test_strings_are_shared },
     { "a flood evicts the emptiest, not the one that matters", test_flood },
     { "a string space that runs dry", test_no_room_for_strings },

@@ -119,7 +119,8 @@ check "status --json, too" \
     json '$r->{flow}{bans} == 1 && $r->{flow}{overflows} >= 1 &&
 	$r->{flow}{buckets} >= 2 &&
 	$r->{flow}{max_buckets} > $r->{flow}{buckets}' status
-check "unban lifts it" says 'many@busy.example|192.0.2.0/24 is no longer' \
+check "unban lifts it, and says what it was" \
+    says 'many@busy.example|192.0.2.0/24 is no longer banned; it was for another [0-9]* min (OKSENDER' \
     tidemark unban many@busy.example
 check "at once" passes 192.0.2.1 many@busy.example
 check "and is not there" exits 1 tidemark banned many@busy.example
