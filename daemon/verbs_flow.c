@@ -327,7 +327,7 @@ is_allowed(const struct collector *c, const struct tide_line *line,
 		tide_key_domain(&keys, name, &domain);
 		who.domain = &domain;
 	}
-	return tide_list_has(p->allow, &who);
+	return tide_words_mean(p->allow, &who);
 }
 
 /*

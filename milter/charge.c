@@ -58,7 +58,7 @@ charge_sender(struct charge *c, const char *sender, const char *user)
 	tide_key_address(&keys, sender, &c->address);
 	tide_domain_of(sender, domain);
 	tide_key_domain(&keys, domain, &c->domain);
-	c->exempt = tide_list_has(profile()->allow,
+	c->exempt = tide_words_mean(profile()->allow,
 	    &(struct tide_listed){ &c->address, &c->domain, facts.client });
 }
 
@@ -228,9 +228,9 @@ charge_protected(const struct charge *c, const char *recipient)
 		return false;
 	keys = keys_of(&rules);
 	tide_key_address(&keys, recipient, &to);
-	return tide_list_has(profile()->protected_to,
+	return tide_words_mean(profile()->protected_to,
 		   &(struct tide_listed){ .address = &to }) &&
-	    !tide_list_has(profile()->protected_from,
+	    !tide_words_mean(profile()->protected_from,
 		&(struct tide_listed){
 		    .address = &c->address, .domain = &c->domain });
 }

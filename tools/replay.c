@@ -235,7 +235,7 @@ find_payer(const struct replay *r, const struct replay_line *l, struct payer *p)
 	tide_key_address(&keys, l->from, &address);
 	tide_domain_of(l->from, domain);
 	tide_key_domain(&keys, domain, &at);
-	return !tide_list_has(profile->allow,
+	return !tide_words_mean(profile->allow,
 	    &(struct tide_listed){ &address, &at, facts.client });
 }
 

@@ -25,7 +25,7 @@ is_about(const char *word, const struct tide_listed *who)
 }
 
 bool
-tide_list_has(const char *words, const struct tide_listed *who)
+tide_words_mean(const char *words, const struct tide_listed *who)
 {
 	char copy[TIDE_WORDS_MAX], *word, *save = NULL;
 

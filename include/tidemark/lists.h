@@ -17,6 +17,6 @@ struct tide_listed {
 };
 
 /* Is one of the space-separated words about them? */
-bool tide_list_has(const char *words, const struct tide_listed *);
+bool tide_words_mean(const char *words, const struct tide_listed *);
 
 #endif
