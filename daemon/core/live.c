@@ -332,6 +332,13 @@ judge_head(const struct opening *o, const struct tide_control_head *h,
 		    why, "%s: belongs to another archive", o->path);
 		return REMAKE;
 	}
+	if (memcmp(&h->profiles, &want->profiles, sizeof h->profiles) != 0) {
+		(void)tide_err_set(why,
+		    "%s: has other profiles than the configuration, or in "
+		    "another order",
+		    o->path);
+		return o->replace ? REMAKE : OUTGROWN;
+	}
 	if (memcmp(&h->senders, &want->senders, sizeof h->senders) != 0 ||
 	    memcmp(&h->recipients, &want->recipients, sizeof h->recipients) !=
 		0 ||
@@ -345,13 +352,6 @@ judge_head(const struct opening *o, const struct tide_control_head *h,
 	    h->decisions != want->decisions || h->slots != want->slots) {
 		(void)tide_err_set(
 		    why, "%s: has other sizes than the configuration", o->path);
-		return o->replace ? REMAKE : OUTGROWN;
-	}
-	if (memcmp(&h->profiles, &want->profiles, sizeof h->profiles) != 0) {
-		(void)tide_err_set(why,
-		    "%s: has other profiles than the configuration, or in "
-		    "another order",
-		    o->path);
 		return o->replace ? REMAKE : OUTGROWN;
 	}
 	return RESUME;
