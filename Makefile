@@ -97,7 +97,8 @@ $(B)/tidemarkd: $(call obj,$(DAEMON_SRC)) $(LIB)
 $(B)/tidemark-milter: $(call obj,$(MILTER_SRC)) $(LIB)
 	$(CC) $(LDFLAGS) -o $@ $^ -lmilter $(CORELIBS) $(MALLOC)
 
-$(B)/tidemark: $(call obj,$(TOOLS_SRC)) $(LIB)
+# replay judges by the milter's own verdict
+$(B)/tidemark: $(call obj,$(TOOLS_SRC) milter/verdict.c) $(LIB)
 	$(CC) $(LDFLAGS) -o $@ $^ -lncursesw -ltinfo $(CORELIBS) $(MALLOC)
 
 $(B)/obj/%.o: %.c

@@ -8,171 +8,161 @@
 #include "tidemark/clock.h"
 #include "tidemark/log.h"
 
+static struct tide_key
+key_of(const struct tide_ban *ban)
+{
+	struct tide_key key = { .length = ban->length };
+
+	memcpy(key.text, ban->key, ban->length);
+	return key;
+}
+
+/* Two threads publish: what is in the map may be the later writing. */
 void
 publish_ban(struct collector *c, const struct tide_ban *ban)
 {
+	const uint8_t *secret = c->map->flow.head->secret;
+	struct tide_key key = key_of(ban);
+	struct tide_ban there;
+
 	(void)pthread_mutex_lock(&c->ban_lock);
-	tide_bans_publish(c->map->bans, c->map->flow.head->secret, ban);
+	if (!tide_bans_find(c->map->bans, secret, &key, 0, &there) ||
+	    !tide_ban_is_newer(&there, ban))
+		tide_bans_publish(c->map->bans, secret, ban);
 	(void)pthread_mutex_unlock(&c->ban_lock);
 	egress_touch(c, TIDE_EGRESS_BAN);
 }
 
-static uint64_t
-sooner(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
+/* ---- overflows (B2) ---------------------------------------------------- */
 
-static uint64_t
-later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-/*
- * A new ban lasts as its group says; one that is lengthened (SBSENDER, or a
- * second overflow while it stands) goes on from its end, up to ban_most.
- * One that two profiles have made stands everywhere.  True if it is new.
- */
-static bool
-settle(const struct tide_config *config, struct tide_ban *ban,
-    const struct tide_ban *old, uint64_t now)
-{
-	const struct tide_limit *l =
-	    &config->profile[ban->profile].group[ban->group];
-	uint64_t most = now + config->ban_most;
-
-	ban->since_ms = now;
-	ban->until_ms = sooner(now + l->ban, most);
-	if (old == NULL || old->until_ms <= now)
-		return true;
-	ban->since_ms = old->since_ms;
-	ban->times += old->times;
-	if (old->profile != ban->profile)
-		ban->profile = TIDE_BAN_EVERYWHERE;
-	ban->until_ms = later(ban->group == TIDE_SBSENDER
-		? sooner(old->until_ms + l->ban, most)
-		: ban->until_ms,
-	    old->until_ms);
-	if (ban->group == TIDE_SBSENDER || old->group == TIDE_BAN_MANUAL) {
-		ban->group = old->group; /* why it stands has not changed */
-		memcpy(ban->reason, old->reason, sizeof ban->reason);
-	}
-	return false;
-}
-
-/* The same overflow again, after a crash: as it is stored. */
-static bool
-is_replay(const struct tide_ban *new, const struct tide_ban *old)
-{
-	return old->slot == new->slot && old->group == new->group &&
-	    old->profile == new->profile;
-}
-
-static int
-prepare(struct collector *c, const struct tide_config *config,
-    struct tide_ban *ban, bool *first, struct tide_err *err)
-{
-	uint64_t now = tide_clock_wall_ms();
-	struct tide_ban old;
-	struct tide_key key = { .length = ban->length };
-	int found;
-
-	memcpy(key.text, ban->key, ban->length);
-	found = tide_archive_get_ban(&c->archive, &key, &old, err);
-	if (found < 0)
-		return -1;
-	if (found == 1 && is_replay(ban, &old) && old.until_ms > now)
-		*ban = old;
-	else
-		*first = settle(config, ban, found == 1 ? &old : NULL, now);
-	return 0;
-}
-
-/* Those that were lifted while they were stored. */
-static int
-forget_lifted(struct collector *c, const struct tide_ban *ban,
-    const bool *lifted, unsigned n, struct tide_err *err)
-{
-	unsigned i;
-
-	for (i = 0; i < n; i++) {
-		struct tide_key key = { .length = ban[i].length };
-
-		memcpy(key.text, ban[i].key, ban[i].length);
-		if (lifted[i] &&
-		    tide_archive_del_ban(&c->archive, &key, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* B2: everything that is queued, in one transaction. */
-int
-commit_bans(
-    struct collector *c, const struct tide_config *config, struct tide_err *err)
-{
+/* Those works that are to be stored now. */
+struct batch {
+	struct collector *c;
+	const struct tide_config *config;
 	struct tide_ban ban[BAN_WORKS];
-	bool first[BAN_WORKS] = { false };
-	unsigned from[BAN_WORKS], i, n = 0;
-	bool lifted[BAN_WORKS];
-	int rc = 0;
+	bool first[BAN_WORKS];
+	unsigned work[BAN_WORKS]; /* which one it is */
+	unsigned count;
+};
+
+static void
+gather(struct batch *b)
+{
+	struct collector *c = b->c;
+	unsigned i;
 
 	(void)pthread_mutex_lock(&c->lock);
 	c->bans_queued = false;
 	for (i = 0; i < BAN_WORKS; i++) {
 		if (c->work[i].used && !c->work[i].durable) {
-			ban[n] = c->work[i].ban;
-			from[n++] = i;
+			b->ban[b->count] = c->work[i].ban;
+			b->work[b->count++] = i;
 		}
 	}
 	(void)pthread_mutex_unlock(&c->lock);
-	for (i = 0; rc == 0 && i < n; i++)
-		rc = prepare(c, config, &ban[i], &first[i], err);
-	if (rc == 0 && n > 0)
-		rc = tide_archive_put_bans(&c->archive, ban, n, err);
-	if (rc < 0)
-		return -1;
+}
+
+/* Within the transaction: one that was lifted meanwhile is not stored. */
+static enum tide_ban_fate
+decide(void *arg, size_t i, struct tide_ban *ban, const struct tide_ban *old)
+{
+	struct batch *b = arg;
+	const struct ban_work *w = &b->c->work[b->work[i]];
+	const struct tide_limit *l =
+	    &b->config->profile[w->profile].group[ban->group];
+	const struct tide_ban_terms terms = { .now_ms = tide_clock_wall_ms(),
+		.lasts_ms = l->ban,
+		.most_ms = b->config->ban_most };
+	enum tide_ban_outcome outcome;
+	bool lifted;
+
+	(void)pthread_mutex_lock(&b->c->lock);
+	lifted = w->lifted;
+	(void)pthread_mutex_unlock(&b->c->lock);
+	if (lifted)
+		return TIDE_BAN_LEAVE;
+	outcome = tide_ban_settle(ban, old, &terms);
+	b->first[i] = outcome == TIDE_BAN_MADE;
+	return outcome == TIDE_BAN_KNOWN ? TIDE_BAN_LEAVE : TIDE_BAN_STORE;
+}
+
+static void
+hand_back(struct batch *b)
+{
+	struct collector *c = b->c;
+	unsigned i;
+
 	(void)pthread_mutex_lock(&c->lock);
-	for (i = 0; i < n; i++) {
-		ban[i].slot = c->work[from[i]].ban.slot;
-		c->work[from[i]].settled = ban[i];
-		c->work[from[i]].first = first[i];
-		c->work[from[i]].durable = true;
-		lifted[i] = c->work[from[i]].lifted;
+	for (i = 0; i < b->count; i++) {
+		struct ban_work *w = &c->work[b->work[i]];
+
+		w->settled = b->ban[i];
+		w->first = b->first[i];
+		w->durable = true;
 	}
 	(void)pthread_mutex_unlock(&c->lock);
-	return forget_lifted(c, ban, lifted, n, err) < 0 ? -1 : (int)n;
+}
+
+/* Everything that is queued, in one transaction. */
+int
+commit_bans(
+    struct collector *c, const struct tide_config *config, struct tide_err *err)
+{
+	struct batch b = { .c = c, .config = config };
+
+	gather(&b);
+	if (b.count == 0)
+		return 0;
+	if (tide_archive_change_bans(
+		&c->archive, b.ban, b.count, decide, &b, err) < 0)
+		return -1;
+	hand_back(&b);
+	return (int)b.count;
 }
 
 /* ---- by hand ----------------------------------------------------------- */
+
+static enum tide_ban_fate
+decide_by_hand(
+    void *arg, size_t i, struct tide_ban *ban, const struct tide_ban *old)
+{
+	const struct tide_ban_terms *terms = arg;
+
+	(void)i;
+	(void)tide_ban_settle(ban, old, terms);
+	return TIDE_BAN_STORE;
+}
 
 int
 ban_by_hand(struct collector *c, const struct tide_key *key, uint64_t for_ms,
     const char *reason, struct tide_ban *ban, struct tide_err *err)
 {
-	uint64_t now = tide_clock_wall_ms();
+	struct tide_ban_terms terms = { .now_ms = tide_clock_wall_ms() };
+	int rc;
 
 	memset(ban, 0, sizeof *ban);
-	ban->since_ms = now;
-	ban->until_ms = now + for_ms;
+	ban->until_ms = terms.now_ms + for_ms;
 	ban->times = 1;
 	ban->group = TIDE_BAN_MANUAL;
-	ban->profile = TIDE_BAN_EVERYWHERE;
 	ban->length = key->length;
 	memcpy(ban->key, key->text, key->length);
 	(void)snprintf(ban->reason, sizeof ban->reason, "%s", reason);
-	if (tide_archive_put_bans(&c->archive, ban, 1, err) < 0)
-		return -1;
-	publish_ban(c, ban);
-	tide_log(TIDE_LOG_WARNING, "ban: key=%s by hand for %llu s", ban->key,
-	    (unsigned long long)for_ms / 1000);
-	return 0;
+	(void)pthread_mutex_lock(&c->hand_lock);
+	rc = tide_archive_change_bans(
+	    &c->archive, ban, 1, decide_by_hand, &terms, err);
+	if (rc == 0)
+		publish_ban(c, ban);
+	(void)pthread_mutex_unlock(&c->hand_lock);
+	if (rc == 0)
+		tide_log(TIDE_LOG_WARNING, "ban: key=%s by hand for %llu s",
+		    ban->key,
+		    (unsigned long long)(ban->until_ms - terms.now_ms) / 1000);
+	return rc;
 }
 
 /* What is on its way to a ban on the key will be none; is there any? */
 static bool
-lift_work(struct collector *c, const struct tide_key *key)
+lift_work(struct collector *c, const struct tide_ban *ban)
 {
 	bool any = false;
 	unsigned i;
@@ -181,31 +171,73 @@ lift_work(struct collector *c, const struct tide_key *key)
 	for (i = 0; i < BAN_WORKS; i++) {
 		struct ban_work *w = &c->work[i];
 
-		if (w->used && w->ban.length == key->length &&
-		    memcmp(w->ban.key, key->text, key->length) == 0)
+		if (w->used && w->ban.length == ban->length &&
+		    memcmp(w->ban.key, ban->key, ban->length) == 0)
 			any = w->lifted = true;
 	}
 	(void)pthread_mutex_unlock(&c->lock);
 	return any;
 }
 
-/* 1 lifted, 0 there was none, -1. */
-int
-unban(struct collector *c, const struct tide_key *key, struct tide_err *err)
-{
-	bool coming = lift_work(c, key); /* first: it may get durable now */
-	int gone = tide_archive_del_ban(&c->archive, key, err);
+struct lifting {
+	struct collector *c;
+	struct tide_ban old; /* as it was stored */
+	bool stood, coming;
+};
 
-	if (gone < 0)
-		return -1;
-	if (coming)
-		gone = 1;
+/*
+ * Within the transaction, so that what is queued later is also stored later:
+ * it is another ban, and stays.
+ */
+static enum tide_ban_fate
+decide_to_lift(
+    void *arg, size_t i, struct tide_ban *ban, const struct tide_ban *old)
+{
+	struct lifting *l = arg;
+
+	(void)i;
+	l->coming = lift_work(l->c, ban);
+	l->stood = old != NULL;
+	if (old != NULL)
+		l->old = *old;
+	return TIDE_BAN_DELETE;
+}
+
+/* From the map, unless a new one has been made since. */
+static bool
+withdraw(
+    struct collector *c, const struct tide_key *key, const struct lifting *l)
+{
+	const uint8_t *secret = c->map->flow.head->secret;
+	struct tide_ban there;
+	bool gone = false;
+
 	(void)pthread_mutex_lock(&c->ban_lock);
-	if (tide_bans_withdraw(c->map->bans, c->map->flow.head->secret, key))
-		gone = 1;
+	if (tide_bans_find(c->map->bans, secret, key, 0, &there) &&
+	    (!l->stood || !tide_ban_is_newer(&there, &l->old)))
+		gone = tide_bans_withdraw(c->map->bans, secret, key);
 	(void)pthread_mutex_unlock(&c->ban_lock);
-	egress_touch(c, TIDE_EGRESS_BAN);
-	if (gone == 1)
-		tide_log(TIDE_LOG_WARNING, "ban: key=%s lifted", key->text);
 	return gone;
+}
+
+int
+unban(struct collector *c, const struct tide_key *key, struct tide_ban *was,
+    struct tide_err *err)
+{
+	struct lifting l = { .c = c };
+	struct tide_ban ban = { .length = key->length };
+	int rc;
+
+	memcpy(ban.key, key->text, key->length);
+	(void)pthread_mutex_lock(&c->hand_lock);
+	rc = tide_archive_change_bans(
+	    &c->archive, &ban, 1, decide_to_lift, &l, err);
+	if (rc == 0)
+		rc = withdraw(c, key, &l) || l.stood || l.coming;
+	(void)pthread_mutex_unlock(&c->hand_lock);
+	egress_touch(c, TIDE_EGRESS_BAN);
+	*was = l.old;
+	if (rc == 1)
+		tide_log(TIDE_LOG_WARNING, "ban: key=%s lifted", key->text);
+	return rc;
 }

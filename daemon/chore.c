@@ -54,37 +54,41 @@ chore_ask(struct collector *c, struct chore *chore, struct tide_err *err)
 
 /* ---- the first thread -------------------------------------------------- */
 
-static bool
-is_overflowed(const struct tide_flow *f, uint32_t i)
-{
-	return (atomic_load(&f->bucket[i].mark) & TIDE_MARK_OVF) != 0;
-}
-
 /*
  * Every class that is meant.  False while one of its buckets is on its way to
  * a ban: emptied now, that ban would stay halfway (PROTOCOL overflow).
  */
 static bool
-reset(struct collector *c, struct chore *chore)
+reset_key(struct collector *c, struct chore *chore, unsigned k)
 {
-	struct tide_flow *f = &c->map->flow;
+	uint64_t *classes = &chore->classes[k];
 	struct tide_flow_key key;
+	enum tide_reset done;
 	unsigned class;
-	uint32_t i;
 
-	if (!tide_flow_key(f, chore->key[0].text, chore->key[0].length, &key))
+	if (!tide_flow_key(
+		&c->map->flow, chore->key[k].text, chore->key[k].length, &key))
 		return true;
 	for (class = 0; class < TIDE_CLASSES; class ++) {
-		if ((chore->classes >> class & 1) == 0)
+		if ((*classes >> class & 1) == 0)
 			continue;
-		i = tide_flow_find(f, class, &key);
-		if (i != 0 && is_overflowed(f, i))
+		done = tide_pool_reset(&c->pool, class, &key);
+		if (done == TIDE_RESET_BUSY)
 			return false;
-		if (i == 0 || !tide_pool_reset(&c->pool, class, &key))
-			continue;
-		chore->classes &= ~(1ull << class);
-		chore->count++;
+		*classes &= ~(1ull << class);
+		chore->count += done == TIDE_RESET_DONE;
 	}
+	return true;
+}
+
+static bool
+reset(struct collector *c, struct chore *chore)
+{
+	unsigned k;
+
+	for (k = 0; k < chore->keys; k++)
+		if (!reset_key(c, chore, k))
+			return false;
 	return true;
 }
 

@@ -15,7 +15,6 @@
 #include "tidemark/checkpoint.h"
 #include "tidemark/clock.h"
 #include "tidemark/files.h"
-#include "tidemark/flow_state.h"
 #include "tidemark/live.h"
 #include "tidemark/log.h"
 
@@ -69,18 +68,8 @@ restore(struct collector *c, const char *why, struct tide_err *err)
 	return 0; /* a lost checkpoint must not keep us from going on */
 }
 
-static void
-add_counters(struct tide_counters *to, const struct tide_counters *from)
-{
-	unsigned row, i;
-
-	for (row = 0; row < 1 + TIDE_PROFILES_MAX; row++)
-		for (i = 0; i < TIDE_COUNTER_COUNT; i++)
-			atomic_fetch_add(
-			    &to->value[row][i], from->value[row][i]);
-}
-
-/* Windows go to the archive; counters and buckets are carried over. */
+/* Windows go to the archive; counters and what is known of senders are
+ * carried over. */
 static int
 retire_map(
     struct collector *c, struct tide_counters *kept, struct tide_err *err)
@@ -94,9 +83,7 @@ retire_map(
 	if (rc < 0)
 		return -1;
 	memcpy(kept, c->map->counters, sizeof *kept);
-	c->carried.taken_ms = now;
-	return tide_flow_save(
-	    &c->map->flow, &c->carried.bytes, &c->carried.size, err);
+	return tide_carried_take(&c->carried, c->map, now, err);
 }
 
 /* Bulk counts of the old map, if the new one's cells are the same. */
@@ -110,35 +97,23 @@ carry_bulk(struct tide_map *to, const struct tide_map *from)
 		tide_log(TIDE_LOG_WARNING, "bulk counts begin anew");
 }
 
-/* As they are, if their tables have the same size: false if not. */
-static bool
-copy_allowances(struct tide_map *to, const struct tide_map *from)
-{
-	static const unsigned tables[] = { TIDE_REGION_TOKENS,
-		TIDE_REGION_DISTINCT };
-	unsigned i;
-
-	if (to->control->head.accounts != from->control->head.accounts)
-		return false;
-	for (i = 0; i < 2; i++)
-		memcpy(to->base[tables[i]], from->base[tables[i]],
-		    to->length[tables[i]]);
-	return true;
-}
-
-/* Of one size in every map. */
+/* Rows go by a profile's place: only where these are the same. */
 static void
-copy_measurements(struct tide_map *to, const struct tide_map *from)
+carry_measurements(struct tide_map *to, const struct tide_map *from)
 {
+	if (memcmp(&to->control->head.profiles, &from->control->head.profiles,
+		sizeof to->control->head.profiles) != 0)
+		return;
 	memcpy((void *)to->latency, (const void *)from->latency,
 	    sizeof *to->latency);
 	memcpy((void *)to->history, (const void *)from->history,
 	    sizeof *to->history);
 }
 
-/* The map has other sizes: make a new one with what the old one knew. */
+/* The map has other sizes, or other profiles: a new one with what the old one
+ * knew. */
 static int
-replace_outgrown(struct collector *c, struct tide_err *err)
+replace_outgrown(struct collector *c, const char *why, struct tide_err *err)
 {
 	struct tide_counters *kept = malloc(sizeof *kept);
 	struct tide_map *old = NULL;
@@ -155,13 +130,12 @@ replace_outgrown(struct collector *c, struct tide_err *err)
 		    : -1;
 	}
 	if (rc == 0) {
-		add_counters(c->map->counters, kept);
 		carry_bulk(c->map, old);
-		copy_measurements(c->map, old);
-		tide_log(TIDE_LOG_INFO, "live map made with its new sizes; %s",
-		    copy_allowances(c->map, old)
-			? "nothing was lost"
-			: "all allowances are full again");
+		carry_measurements(c->map, old);
+		tide_counters_carry(c->map->counters,
+		    &c->map->control->head.profiles, kept,
+		    &c->carried.profiles);
+		tide_log(TIDE_LOG_INFO, "live map made anew (%s)", why);
 	}
 	tide_map_detach(old);
 	free(kept);
@@ -181,7 +155,7 @@ open_map(struct collector *c, struct tide_err *err)
 	case TIDE_LIVE_MADE:
 		return restore(c, why.text, err);
 	case TIDE_LIVE_OUTGROWN:
-		return replace_outgrown(c, err);
+		return replace_outgrown(c, why.text, err);
 	default:
 		*err = why;
 		return -1;
@@ -310,6 +284,7 @@ collect(const struct options *options)
 {
 	static struct collector c = { .lock = PTHREAD_MUTEX_INITIALIZER,
 		.ban_lock = PTHREAD_MUTEX_INITIALIZER,
+		.hand_lock = PTHREAD_MUTEX_INITIALIZER,
 		.reputation.lock = PTHREAD_MUTEX_INITIALIZER,
 		.changed = PTHREAD_COND_INITIALIZER,
 		.egress_lock = PTHREAD_MUTEX_INITIALIZER,

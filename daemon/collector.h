@@ -31,7 +31,8 @@ enum errand { ERRAND_SEAL, ERRAND_CHECKPOINT, ERRANDS };
 struct ban_work {
 	bool used, durable;
 	bool lifted; /* by hand, before anybody was told of it */
-	unsigned class;
+	unsigned class, profile;
+	uint32_t number;	 /* of the overflow */
 	bool first;		 /* no ban stood */
 	struct tide_ban ban;	 /* as met */
 	struct tide_ban settled; /* as stored */
@@ -45,10 +46,10 @@ struct ban_work {
 struct chore {
 	enum { CHORE_RESET, CHORE_ADD, CHORE_AUDIT } kind;
 	enum { CHORE_WAITS, CHORE_TAKEN, CHORE_DONE } state;
-	struct tide_key key[CHORE_KEYS]; /* RESET: one; ADD: as classes */
-	unsigned class[CHORE_KEYS];
+	struct tide_key key[CHORE_KEYS];
+	unsigned class[CHORE_KEYS];   /* ADD: the key's */
+	uint64_t classes[CHORE_KEYS]; /* RESET: a bit for each that is meant */
 	unsigned keys;
-	uint64_t classes;    /* RESET: a bit for each that is meant */
 	unsigned count;	     /* the answer: buckets, or faults */
 	struct tide_err err; /* the first fault */
 	struct chore *next;
@@ -80,6 +81,7 @@ struct collector {
 	struct tide_pool pool;	     /* the first thread's alone */
 	struct tide_carried carried; /* from another map, at start */
 	pthread_mutex_t ban_lock;    /* over writing to the map's bans */
+	pthread_mutex_t hand_lock; /* one ban or unban by hand at a time */
 	struct reputation reputation;
 	uint64_t audited_ms;	 /* monotonic */
 	struct hook hook[HOOKS]; /* the first thread's, too */
@@ -112,7 +114,7 @@ int keeper_open(struct collector *, struct tide_err *);
 void keeper_round(struct collector *);
 
 /* hook.c: tell ban_hook; see what has become of those that run. */
-void hook_start(struct collector *, const struct tide_ban *);
+void hook_start(struct collector *, const struct tide_ban *, unsigned profile);
 void hook_round(struct collector *);
 
 /* banning.c */
@@ -122,7 +124,9 @@ int
 commit_bans(struct collector *, const struct tide_config *, struct tide_err *);
 int ban_by_hand(struct collector *, const struct tide_key *, uint64_t for_ms,
     const char *reason, struct tide_ban *, struct tide_err *);
-int unban(struct collector *, const struct tide_key *, struct tide_err *);
+/* 1 lifted, 0 there was none, -1; what it was, or length 0 if it never stood. */
+int unban(struct collector *, const struct tide_key *, struct tide_ban *was,
+    struct tide_err *);
 
 /* reputation.c */
 struct tide_exception;

@@ -38,8 +38,7 @@ add_fact(struct hook_facts *f, unsigned i, const char *fmt, ...)
 }
 
 static void
-gather(struct hook_facts *f, const struct tide_config *config,
-    const struct tide_ban *ban)
+gather(struct hook_facts *f, const struct tide_ban *ban, const char *profile)
 {
 	char until[32];
 
@@ -47,8 +46,7 @@ gather(struct hook_facts *f, const struct tide_config *config,
 	add_fact(f, 0, "TIDEMARK_KEY=%s", ban->key);
 	add_fact(f, 1, "TIDEMARK_GROUP=%s",
 	    tide_group_name[ban->group % TIDE_GROUPS]);
-	add_fact(f, 2, "TIDEMARK_PROFILE=%s",
-	    config->profile[ban->profile % TIDE_PROFILES_MAX].name);
+	add_fact(f, 2, "TIDEMARK_PROFILE=%s", profile);
 	add_fact(f, 3, "TIDEMARK_UNTIL=%s",
 	    tide_clock_show(ban->until_ms, until, sizeof until));
 	add_fact(f, 4, "TIDEMARK_TIMES=%u", ban->times);
@@ -105,7 +103,7 @@ hook_failed(struct collector *c, unsigned profile, const char *why)
 }
 
 void
-hook_start(struct collector *c, const struct tide_ban *ban)
+hook_start(struct collector *c, const struct tide_ban *ban, unsigned profile)
 {
 	struct hook_facts facts;
 	unsigned i;
@@ -116,20 +114,19 @@ hook_start(struct collector *c, const struct tide_ban *ban)
 	for (i = 0; i < HOOKS && c->hook[i].pid != 0; i++)
 		;
 	if (i == HOOKS) {
-		hook_failed(c, ban->profile, "too many are running already");
+		hook_failed(c, profile, "too many are running already");
 		return;
 	}
-	gather(&facts, &c->config, ban);
+	gather(&facts, ban, c->config.profile[profile].name);
 	rc = spawn(c->config.ban_hook, facts.env, &c->hook[i].pid);
 	if (rc != 0) {
 		c->hook[i].pid = 0;
-		hook_failed(c, ban->profile, strerror(rc));
+		hook_failed(c, profile, strerror(rc));
 		return;
 	}
-	c->hook[i].profile = ban->profile;
+	c->hook[i].profile = profile;
 	c->hook[i].began_ms = tide_clock_mono_ms();
-	tide_count_profile(
-	    c->map->counters, ban->profile, TIDE_COUNT_HOOKS_RUN, 1);
+	tide_count_profile(c->map->counters, profile, TIDE_COUNT_HOOKS_RUN, 1);
 }
 
 /* ---- ending ------------------------------------------------------------ */

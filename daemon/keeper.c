@@ -11,9 +11,12 @@
  *        answers as overflowed, and who came past RCPT before B3 meets the
  *        ban at the end of message, so nobody slips through in between; no
  *        fsync ever holds up drain or leak.
- * Crash: after B1 or B2: the bucket is still overflowed, the next collector
- *        starts at B1; the ban carries the overflow's slot, so that B2 knows
- *        the same overflow again and changes nothing.
+ * Crash: after B1, B2 or B3: the bucket is still overflowed, the next
+ *        collector starts at B1; the ban carries the overflows that it is
+ *        made of, by the map, class and number (buckets.h), stored in the
+ *        same transaction, so that B2 knows the same overflow again and
+ *        changes nothing.  A second overflow has another number.
+ * Test:  tests/core/t_bans.c, t_buckets.c, tests/tools/t_flow.sh
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +39,7 @@
 static bool
 is_same(const struct ban_work *w, const struct tide_overflow *o)
 {
-	return w->used && w->ban.slot == o->slot && w->class == o->class &&
+	return w->used && w->number == o->number && w->class == o->class &&
 	    w->ban.length == o->length &&
 	    memcmp(w->ban.key, o->key, o->length) == 0;
 }
@@ -65,11 +68,15 @@ queue_ban(
 	memset(&c->work[i], 0, sizeof c->work[i]);
 	c->work[i].used = true;
 	c->work[i].class = o->class;
-	c->work[i].ban = (struct tide_ban){ .slot = o->slot,
-		.times = o->times,
-		.profile = (uint8_t)id.profile,
+	c->work[i].profile = id.profile;
+	c->work[i].number = o->number;
+	c->work[i].ban = (struct tide_ban){ .times = o->times,
+		.map = (uint32_t)c->map->control->head.instance,
+		.cause = { tide_ban_cause(o->class, o->number) },
 		.group = (uint8_t)id.group,
 		.length = (uint8_t)o->length };
+	memcpy(c->work[i].ban.profile, c->config.profile[id.profile].name,
+	    TIDE_NAME_MAX);
 	memcpy(c->work[i].ban.key, o->key, o->length);
 	c->bans_queued = true;
 	(void)pthread_cond_broadcast(&c->changed);
@@ -101,9 +108,9 @@ enforce(
 	if (!w->durable)
 		return false;
 	if (!w->lifted)
-		announce(c, &w->settled, w->ban.profile); /* B3 */
+		announce(c, &w->settled, w->profile); /* B3 */
 	if (!w->lifted && w->first)
-		hook_start(c, &w->settled);
+		hook_start(c, &w->settled, w->profile);
 	w->used = false;
 	return true; /* B4 */
 }
@@ -154,10 +161,11 @@ static void
 find_longest(struct collector *c)
 {
 	struct tide_overrides overrides = { 0 };
-	struct tide_allowance a;
+	struct tide_allowance a[1 + TIDE_TOKENS_ALSO];
 	struct tide_err err;
 	uint64_t ms;
 	unsigned p;
+	int i;
 
 	if (tide_overrides_attach(&overrides, c->config.runtime_dir, &err) < 0)
 		tide_log(TIDE_LOG_WARNING, "%s", err.text);
@@ -167,11 +175,14 @@ find_longest(struct collector *c)
 		const struct tide_profile *f = &c->config.profile[p];
 
 		if (tide_allowance_make(
-			&a, f->tokens_burst, f->tokens_rate, &err) < 0)
+			&a[0], f->tokens_burst, f->tokens_rate, &err) < 0)
 			continue;
-		ms = tide_allowance_depth_ms(&a);
-		if (ms > c->longest_ms)
-			c->longest_ms = ms;
+		for (i = tide_tokens_also(f->tokens_also, a + 1, &err); i >= 0;
+		     i--) {
+			ms = tide_allowance_depth_ms(&a[i]);
+			if (ms > c->longest_ms)
+				c->longest_ms = ms;
+		}
 	}
 }
 
@@ -218,20 +229,33 @@ open_pool(struct collector *c, struct tide_err *err)
 	return 0;
 }
 
-/* Buckets of a map that is gone, as full as they would be by now. */
+/* What a map that is gone knew of senders, as it would be by now. */
 static void
 load_carried(struct collector *c)
 {
-	uint64_t now = tide_clock_wall_ms();
-	uint64_t then = c->carried.taken_ms;
+	struct tide_carried *from = &c->carried;
+	uint64_t now = tide_clock_wall_ms(), mono = tide_clock_mono_ms();
+	uint64_t gone = now > from->taken_ms ? now - from->taken_ms : 0;
+	int class[TIDE_CLASSES];
+	unsigned buckets, tokens, distinct;
 
-	if (c->carried.bytes == NULL)
+	if (from->part[0].bytes == NULL && from->part[1].bytes == NULL)
 		return;
-	tide_log(TIDE_LOG_INFO, "%u buckets carried over",
-	    tide_flow_load(&c->pool, c->carried.bytes, c->carried.size,
-		now > then ? now - then : 0));
-	free(c->carried.bytes);
-	c->carried.bytes = NULL;
+	tide_classes_translate(
+	    &from->profiles, &c->map->control->head.profiles, class);
+	buckets =
+	    tide_flow_load(&c->pool, from->part[TIDE_CARRIED_BUCKETS].bytes,
+		from->part[TIDE_CARRIED_BUCKETS].size, class, gone);
+	tokens = tide_tokens_load(&c->map->tokens,
+	    from->part[TIDE_CARRIED_TOKENS].bytes,
+	    from->part[TIDE_CARRIED_TOKENS].size, mono, gone);
+	distinct = tide_distinct_load(&c->map->distinct,
+	    from->part[TIDE_CARRIED_DISTINCT].bytes,
+	    from->part[TIDE_CARRIED_DISTINCT].size, mono, gone);
+	tide_log(TIDE_LOG_INFO,
+	    "carried over: %u buckets, %u allowances, %u estimates", buckets,
+	    tokens, distinct);
+	tide_carried_free(from);
 }
 
 int

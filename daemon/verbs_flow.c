@@ -7,6 +7,8 @@
 #include <strings.h>
 
 #include "tidemark/classes.h"
+#include "tidemark/clock.h"
+#include "tidemark/lists.h"
 #include "tidemark/log.h"
 #include "verbs.h"
 
@@ -94,6 +96,7 @@ do_ban(struct collector *c, int fd, const struct tide_line *line)
 {
 	uint64_t for_ms = tide_line_number(line, "for_ms", 3600000);
 	char reason[TIDE_BAN_REASON_MAX + 1];
+	uint64_t left;
 	struct tide_line_out out;
 	struct tide_err err;
 	struct tide_ban ban;
@@ -110,6 +113,9 @@ do_ban(struct collector *c, int fd, const struct tide_line *line)
 	tide_line_add(&out, "key", key.text);
 	tide_line_add_number(&out, "since_ms", ban.since_ms);
 	tide_line_add_number(&out, "until_ms", ban.until_ms);
+	left = ban.until_ms - tide_clock_wall_ms();
+	tide_line_add_number(
+	    &out, "remaining_ms", left < for_ms ? for_ms : left);
 	tide_line_add(&out, "reason", ban.reason);
 	if (tide_line_send(&out, fd) == 0)
 		say_ok(fd);
@@ -121,10 +127,11 @@ do_unban(struct collector *c, int fd, const struct tide_line *line)
 	struct tide_line_out out;
 	struct tide_err err;
 	struct tide_key key;
+	struct tide_ban was = { 0 };
 	int rc = read_key(c, line, &key, &err);
 
 	if (rc == 0) {
-		rc = unban(c, &key, &err);
+		rc = unban(c, &key, &was, &err);
 		if (rc == 0)
 			rc = tide_err_set(
 			    &err, "there is no ban on %s", key.text);
@@ -135,16 +142,20 @@ do_unban(struct collector *c, int fd, const struct tide_line *line)
 	}
 	tide_line_start(&out, "unbanned");
 	tide_line_add(&out, "key", key.text);
+	tide_line_add_number(&out, "until_ms", was.until_ms);
+	if (was.group < TIDE_GROUPS)
+		tide_line_add(&out, "group", tide_group_name[was.group]);
+	tide_line_add(&out, "reason", was.reason);
 	if (tide_line_send(&out, fd) == 0)
 		say_ok(fd);
 }
 
 /* ---- buckets ----------------------------------------------------------- */
 
-/* A bit for each class that the line means. */
+/* A bit for each class that the line means, and apart for each tier. */
 static int
 read_classes(struct collector *c, const struct tide_line *line,
-    uint64_t *classes, struct tide_err *err)
+    uint64_t *classes, uint64_t tier[TIDE_KEY_TIERS], struct tide_err *err)
 {
 	const char *group = tide_line_get(line, "group");
 	struct tide_class_id id;
@@ -157,16 +168,46 @@ read_classes(struct collector *c, const struct tide_line *line,
 	if (profile < 0)
 		return -1;
 	*classes = 0;
-	for (i = 0; i < TIDE_CLASSES; i++)
-		if (tide_class_describe(config.profiles, i, &id) &&
-		    (profile == TIDE_PROFILES_MAX ||
-			id.profile == (unsigned)profile) &&
-		    (group == NULL ||
-			strcasecmp(group, tide_group_name[id.group]) == 0))
-			*classes |= 1ull << i;
+	for (i = 0; i < TIDE_CLASSES; i++) {
+		if (!tide_class_describe(config.profiles, i, &id) ||
+		    (profile != TIDE_PROFILES_MAX &&
+			id.profile != (unsigned)profile) ||
+		    (group != NULL &&
+			strcasecmp(group, tide_group_name[id.group]) != 0))
+			continue;
+		*classes |= 1ull << i;
+		tier[id.tier] |= 1ull << i;
+	}
 	return *classes != 0 ? 0
 			     : tide_err_set(err, "there is no group %s",
 				   group != NULL ? group : "");
+}
+
+/*
+ * The key's buckets; with an IPv6 client's also those of the networks around
+ * it, which have got every drop of its: emptied alone, it would still meet
+ * them full.
+ */
+static int
+plan_reset(struct collector *c, const struct tide_line *line,
+    struct chore *chore, struct tide_err *err)
+{
+	uint64_t tier[TIDE_KEY_TIERS] = { 0 };
+	struct tide_ip ip;
+	unsigned i;
+
+	if (read_key(c, line, &chore->key[0], err) < 0 ||
+	    read_classes(c, line, &chore->classes[0], tier, err) < 0)
+		return -1;
+	chore->keys = 1;
+	if (!tide_ip_parse(chore->key[0].text, &ip) || tide_ip_is_v4(&ip))
+		return 0;
+	for (i = 1; i < TIDE_KEY_TIERS; i++) {
+		tide_key_client(
+		    &ip, tide_key_tiers[i], &chore->key[chore->keys]);
+		chore->classes[chore->keys++] = tier[i];
+	}
+	return 0;
 }
 
 void
@@ -176,8 +217,7 @@ do_bucket_reset(struct collector *c, int fd, const struct tide_line *line)
 	struct tide_line_out out;
 	struct tide_err err;
 
-	if (read_key(c, line, &chore.key[0], &err) < 0 ||
-	    read_classes(c, line, &chore.classes, &err) < 0 ||
+	if (plan_reset(c, line, &chore, &err) < 0 ||
 	    chore_ask(c, &chore, &err) < 0) {
 		say_err(fd, err.text);
 		return;
@@ -264,6 +304,32 @@ read_sender(const struct collector *c, const struct tide_line *line,
 	return facts.sender != NULL && tide_key_sender(&keys, &facts, key);
 }
 
+/* Is it one whom the milter would never have charged? */
+static bool
+is_allowed(const struct collector *c, const struct tide_line *line,
+    const struct tide_profile *p, const struct tide_ip *ip)
+{
+	const char *ready = tide_line_get(line, "sender_key");
+	const char *sender =
+	    ready != NULL ? ready : tide_line_get(line, "sender");
+	struct tide_key_rules rules;
+	struct tide_keys keys = keys_of(c, &rules);
+	struct tide_key address, domain;
+	struct tide_listed who = { .client = ip };
+	char text[512], name[TIDE_DOMAIN_MAX];
+
+	if (sender != NULL && strncmp(sender, "auth:", 5) != 0) {
+		(void)snprintf(text, sizeof text, "%.*s",
+		    (int)strcspn(sender, ready != NULL ? "|" : ""), sender);
+		tide_key_address(&keys, text, &address);
+		who.address = &address;
+		tide_domain_of(text, name);
+		tide_key_domain(&keys, name, &domain);
+		who.domain = &domain;
+	}
+	return tide_words_mean(p->allow, &who);
+}
+
 /*
  * The same keys as the milter would have charged.  Only who has a ready key
  * can do without a client: mail from a local socket has none.
@@ -291,6 +357,9 @@ plan_report(struct collector *c, const struct tide_line *line,
 		    ip_text != NULL ? ip_text : "");
 	id.profile = (unsigned)profile;
 	p = &config->profile[profile];
+	if (is_allowed(c, line, p, no_client ? NULL : &ip))
+		return tide_err_set(err,
+		    "on the list allow of profile %s: never charged", p->name);
 	if (read_sender(c, line, p, no_client ? NULL : &ip, &key))
 		want(chore, config, id, &key);
 	if (!no_client)

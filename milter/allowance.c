@@ -15,7 +15,7 @@ static struct tide_overrides overrides;
 static bool overrides_here;
 
 /* What of an account: each has a place of its own in the map. */
-enum { ACCOUNT_TOKENS, ACCOUNT_RECIPIENTS, ACCOUNT_CLIENTS };
+enum { ACCOUNT_TOKENS, ACCOUNT_RECIPIENTS, ACCOUNT_CLIENTS, ACCOUNT_ALSO };
 
 static const struct tide_profile *
 profile(void)
@@ -85,8 +85,21 @@ find_override(const struct charge *c, enum tide_key_source source,
 	return o;
 }
 
+/* Further limits on the account; the profile's check has passed them. */
+static void
+find_also(struct allowance *a)
+{
+	struct tide_allowance also[TIDE_TOKENS_ALSO];
+	struct tide_err err;
+	int i, n = tide_tokens_also(profile()->tokens_also, also, &err);
+
+	for (i = 0; i < n; i++)
+		a->also[a->alsos++] =
+		    (struct tide_take){ .allowance = also[i] };
+}
+
 static bool
-find_allowance(struct tide_allowance *a, const struct charge *c,
+find_allowance(struct allowance *a, const struct charge *c,
     enum tide_key_source source, const struct tide_key *account)
 {
 	const struct tide_override *o = NULL;
@@ -97,10 +110,11 @@ find_allowance(struct tide_allowance *a, const struct charge *c,
 		o = find_override(c, source, account);
 	}
 	if (o != NULL) {
-		*a = o->allowance;
+		a->take.allowance = o->allowance;
 		return true;
 	}
-	return tide_allowance_make(a, profile()->tokens_burst,
+	find_also(a);
+	return tide_allowance_make(&a->take.allowance, profile()->tokens_burst,
 		   profile()->tokens_rate, &err) == 0;
 }
 
@@ -138,6 +152,7 @@ allowance_begin(struct allowance *a, const struct charge *c, const char *sender,
 	enum tide_key_source source;
 	struct tide_key account;
 	struct tide_err err;
+	uint32_t i;
 
 	memset(a, 0, sizeof *a);
 	if (session.map == NULL || c->exempt || session.bystander)
@@ -151,8 +166,10 @@ allowance_begin(struct allowance *a, const struct charge *c, const char *sender,
 	if (source == TIDE_SOURCE_NONE)
 		return;
 	a->tokens = p->tokens_mode != TIDE_MODE_OFF &&
-	    find_allowance(&a->take.allowance, c, source, &account);
+	    find_allowance(a, c, source, &account);
 	a->take.key = account_hash(&account, ACCOUNT_TOKENS);
+	for (i = 0; i < a->alsos; i++)
+		a->also[i].key = account_hash(&account, ACCOUNT_ALSO + i);
 	a->take.cost = (uint64_t)p->tokens_cost * TIDE_TOKEN;
 	a->take.left = tide_tokens_level(&session.map->tokens, a->take.key,
 	    &a->take.allowance, tide_clock_mono_ms());
@@ -249,12 +266,45 @@ tokens_paid(const struct allowance *a)
 	return a->paid * a->take.cost / TIDE_TOKEN;
 }
 
+static void
+give_back_all(struct tide_take *all, size_t n, uint64_t now)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		tide_tokens_give_back(&session.map->tokens, &all[i], now);
+}
+
+/* From all limits or from none; what is left is the first one's. */
+static enum tide_tokens_result
+take_from_all(struct allowance *a, uint64_t now)
+{
+	struct tide_take all[1 + TIDE_TOKENS_ALSO] = { a->take };
+	size_t i, n = 1 + a->alsos, refused = 0;
+	enum tide_tokens_result result;
+
+	for (i = 1; i < n; i++) {
+		all[i] = a->also[i - 1];
+		all[i].cost = a->take.cost;
+	}
+	result =
+	    tide_tokens_take_all(&session.map->tokens, all, n, now, &refused);
+	if (result == TIDE_TOKENS_UNCOUNTED)
+		give_back_all(all, n, now);
+	a->take.left = result == TIDE_TOKENS_SHORT && refused > 0
+	    ? tide_tokens_level(
+		  &session.map->tokens, a->take.key, &a->take.allowance, now)
+	    : all[0].left;
+	a->take.retry_after_ms = all[refused].retry_after_ms;
+	return result;
+}
+
 static bool
 is_short(struct allowance *a, uint64_t now)
 {
 	uint64_t before = tokens_paid(a);
 
-	switch (tide_tokens_take(&session.map->tokens, &a->take, now)) {
+	switch (take_from_all(a, now)) {
 	case TIDE_TOKENS_TAKEN:
 		a->paid++;
 		count(TIDE_COUNT_TOKENS_TAKEN, tokens_paid(a) - before);
@@ -323,12 +373,19 @@ void
 allowance_give_back(struct allowance *a, uint32_t recipients)
 {
 	uint64_t now = tide_clock_mono_ms(), before = tokens_paid(a);
+	uint32_t i;
 
 	if (a->paid == 0)
 		return;
 	a->take.result = TIDE_TOKENS_TAKEN;
-	for (; a->paid > 0 && recipients > 0; a->paid--, recipients--)
-		tide_tokens_give_back(&session.map->tokens, &a->take, now);
+	for (i = 0; i < a->alsos; i++) {
+		a->also[i].result = TIDE_TOKENS_TAKEN;
+		a->also[i].cost = a->take.cost;
+	}
+	for (; a->paid > 0 && recipients > 0; a->paid--, recipients--) {
+		give_back_all(&a->take, 1, now);
+		give_back_all(a->also, a->alsos, now);
+	}
 	count(TIDE_COUNT_TOKENS_GIVEN_BACK, before - tokens_paid(a));
 	a->take.left = tide_tokens_level(
 	    &session.map->tokens, a->take.key, &a->take.allowance, now);

@@ -20,13 +20,15 @@
 
 /* Of the message that is going on. */
 struct allowance {
-	bool tokens, distinct, clients; /* at work for it */
-	struct tide_take take;		/* of one recipient */
-	struct tide_hash sketch;	/* the account's different recipients */
-	struct tide_hash origins;	/* its sketch of different clients */
-	struct tide_hash client;	/* that the message comes from */
-	uint32_t paid;			/* recipients taken for */
-	uint32_t refused;		/* recipients */
+	bool tokens, distinct, clients;		 /* at work for it */
+	struct tide_take take;			 /* of one recipient */
+	struct tide_take also[TIDE_TOKENS_ALSO]; /* under further limits */
+	uint32_t alsos;
+	struct tide_hash sketch;  /* the account's different recipients */
+	struct tide_hash origins; /* its sketch of different clients */
+	struct tide_hash client;  /* that the message comes from */
+	uint32_t paid;		  /* recipients taken for */
+	uint32_t refused;	  /* recipients */
 };
 
 /* At MAIL, after charge_sender(). */

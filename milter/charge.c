@@ -9,6 +9,7 @@
 #include "session.h"
 #include "tidemark/classes.h"
 #include "tidemark/clock.h"
+#include "tidemark/lists.h"
 
 static const struct tide_profile *
 profile(void)
@@ -23,37 +24,6 @@ keys_of(struct tide_key_rules *rules)
 	rules->sender_key = profile()->sender_key;
 	return (struct tide_keys){ .rules = rules,
 		.secret = &session.map->control->head.key };
-}
-
-/* ---- lists of addresses, domains and networks -------------------------- */
-
-static bool
-word_matches(const char *word, const struct tide_key *address,
-    const struct tide_key *domain, const struct tide_ip *ip)
-{
-	struct tide_err err;
-	struct tide_net net;
-
-	if (word[0] == '@')
-		return domain != NULL && strcasecmp(word, domain->text) == 0;
-	if (strchr(word, '@') != NULL)
-		return address != NULL && strcasecmp(word, address->text) == 0;
-	return ip != NULL && tide_net_parse(word, &net, &err) == 0 &&
-	    tide_net_contains(&net, ip);
-}
-
-static bool
-list_matches(const char *words, const struct tide_key *address,
-    const struct tide_key *domain, const struct tide_ip *ip)
-{
-	char copy[TIDE_WORDS_MAX], *word, *save = NULL;
-
-	(void)snprintf(copy, sizeof copy, "%s", words);
-	for (word = strtok_r(copy, " ", &save); word != NULL;
-	     word = strtok_r(NULL, " ", &save))
-		if (word_matches(word, address, domain, ip))
-			return true;
-	return false;
 }
 
 /* ---- keys -------------------------------------------------------------- */
@@ -88,8 +58,8 @@ charge_sender(struct charge *c, const char *sender, const char *user)
 	tide_key_address(&keys, sender, &c->address);
 	tide_domain_of(sender, domain);
 	tide_key_domain(&keys, domain, &c->domain);
-	c->exempt = list_matches(
-	    profile()->allow, &c->address, &c->domain, facts.client);
+	c->exempt = tide_words_mean(profile()->allow,
+	    &(struct tide_listed){ &c->address, &c->domain, facts.client });
 }
 
 /* ---- drops ------------------------------------------------------------- */
@@ -222,7 +192,7 @@ key_is_banned(const struct tide_key *key, uint64_t now, struct tide_ban *ban)
 {
 	return tide_bans_find(session.map->bans, session.map->flow.head->secret,
 		   key, now, ban) &&
-	    tide_ban_is_in(ban, session.profile);
+	    tide_ban_is_in(ban, profile()->name);
 }
 
 bool
@@ -239,7 +209,7 @@ charge_banned(const struct charge *c, struct tide_ban *ban)
 		return true;
 	return c->has_client &&
 	    tide_bans_find_client(session.map->bans,
-		session.map->flow.head->secret, &c->ip, session.profile, now,
+		session.map->flow.head->secret, &c->ip, profile()->name, now,
 		ban);
 }
 
@@ -267,7 +237,9 @@ charge_protected(const struct charge *c, const char *recipient)
 		return false;
 	keys = keys_of(&rules);
 	tide_key_address(&keys, recipient, &to);
-	return list_matches(profile()->protected_to, &to, NULL, NULL) &&
-	    !list_matches(
-		profile()->protected_from, &c->address, &c->domain, NULL);
+	return tide_words_mean(profile()->protected_to,
+		   &(struct tide_listed){ .address = &to }) &&
+	    !tide_words_mean(profile()->protected_from,
+		&(struct tide_listed){
+		    .address = &c->address, .domain = &c->domain });
 }

@@ -30,6 +30,7 @@ say_banned(const struct tool *t, const struct tide_line *line)
 {
 	uint64_t since = tide_line_number(line, "since_ms", 0);
 	uint64_t until = tide_line_number(line, "until_ms", 0);
+	uint64_t remaining = tide_line_number(line, "remaining_ms", 0);
 	const char *reason = got(line, "reason");
 	char when[SHOW_MAX], left[SHOW_MAX];
 	struct json j;
@@ -40,12 +41,13 @@ say_banned(const struct tool *t, const struct tide_line *line)
 		json_text(&j, "reason", reason);
 		json_time(&j, "since", since);
 		json_time(&j, "until", until);
+		json_number(&j, "remaining_ms", remaining);
 		json_record_end(&j);
 		return;
 	}
 	printf("%s is banned until %s (%s)%s%s\n", got(line, "key"),
 	    show_moment(until, when, sizeof when),
-	    show_span(until > since ? until - since : 0, left, sizeof left),
+	    show_span(remaining, left, sizeof left),
 	    reason[0] != '\0' ? ": " : "", reason);
 }
 
@@ -98,15 +100,27 @@ run_ban(struct tool *t)
 static void
 say_unbanned(const struct tool *t, const struct tide_line *line)
 {
+	uint64_t now = tide_clock_wall_ms();
+	uint64_t until = tide_line_number(line, "until_ms", 0);
+	const char *group = got(line, "group"), *reason = got(line, "reason");
+	char left[SHOW_MAX];
 	struct json j;
 
-	if (!t->json) {
-		printf("%s is no longer banned\n", got(line, "key"));
+	if (t->json) {
+		j = json_record(stdout, "unbanned");
+		json_text(&j, "key", got(line, "key"));
+		json_number(&j, "remaining_ms", until > now ? until - now : 0);
+		json_text(&j, "reason", reason);
+		json_record_end(&j);
 		return;
 	}
-	j = json_record(stdout, "unbanned");
-	json_text(&j, "key", got(line, "key"));
-	json_record_end(&j);
+	printf("%s is no longer banned", got(line, "key"));
+	if (until > now)
+		printf("; it was for another %s (%s%s%s)",
+		    show_span(until - now, left, sizeof left),
+		    group[0] != '\0' ? group : "by hand",
+		    reason[0] != '\0' ? ": " : "", reason);
+	putchar('\n');
 }
 
 static int
@@ -166,7 +180,7 @@ run_unban(struct tool *t)
 /* ---- banned ------------------------------------------------------------ */
 
 static void
-put_json(const struct view *v, const struct tide_ban *b, uint64_t now)
+put_json(const struct tide_ban *b, uint64_t now)
 {
 	struct json j = json_record(stdout, "ban");
 	bool manual = b->group == TIDE_BAN_MANUAL;
@@ -178,10 +192,10 @@ put_json(const struct view *v, const struct tide_ban *b, uint64_t now)
 		json_null(&j, "profile");
 	} else {
 		json_text(&j, "group", view_ban_group(b));
-		json_text(&j, "profile",
-		    b->profile < v->config.profiles
-			? v->config.profile[b->profile].name
-			: "?");
+		if (b->profile[0] != '\0')
+			json_text(&j, "profile", b->profile);
+		else
+			json_null(&j, "profile"); /* everywhere */
 	}
 	json_text(&j, "reason", b->reason);
 	json_time(&j, "since", b->since_ms);
@@ -222,7 +236,7 @@ list_bans(const struct tool *t, const struct view *v, const char *text)
 			continue;
 		found++;
 		if (t->json)
-			put_json(v, &ban, now);
+			put_json(&ban, now);
 		else
 			put_text(&ban, now);
 	}

@@ -13,16 +13,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../milter/verdict.h"
 #include "output.h"
 #include "replay.h"
 #include "replay_report.h"
+#include "tidemark/classes.h"
 #include "tidemark/clock.h"
-#include "tidemark/sizing.h"
+#include "tidemark/lists.h"
 #include "tidemark/units.h"
 #include "tool.h"
 
 #define BUCKETS (1u << 20)
-#define IPV6_CLIENT 64 /* as the milter counts clients */
 
 /* Of a log file: the groups whose drops stand in it. */
 static const enum tide_group groups[] = { TIDE_OKSENDER, TIDE_OKIP,
@@ -111,94 +112,160 @@ on_deepest(void *arg, const struct tide_overflow *o)
 
 /* ---- one message ------------------------------------------------------- */
 
+/* Groups that are off are tried as well. */
 static void
 set_classes(struct replay *r)
 {
-	unsigned p, i, class;
-	struct tide_err err;
-	uint64_t depth;
+	struct tide_class_id id;
+	unsigned class, p, i;
+	uint64_t leak;
+	uint32_t depth;
 
-	for (p = 0; p < r->config.profiles; p++) {
-		for (i = 0; i < GROUPS; i++) {
-			const struct tide_limit *l =
-			    &r->config.profile[p].group[groups[i]];
-
-			class = p * TIDE_GROUPS + groups[i];
-			if (tide_size_leaky(l->limit, l->leak, &depth, &err) <
-			    0)
-				continue;
-			if (depth > TIDE_DEPTH_MAX)
-				depth = TIDE_DEPTH_MAX;
-			tide_pool_set_class(&r->limits.pool, class,
-			    (uint32_t)depth, l->leak, r->now);
-			tide_pool_set_class(&r->deepest.pool, class,
-			    TIDE_DEPTH_MAX, l->leak, r->now);
-		}
+	r->trial = r->config;
+	for (p = 0; p < r->trial.profiles; p++)
+		for (i = 0; i < GROUPS; i++)
+			r->trial.profile[p].group[groups[i]].mode =
+			    TIDE_MODE_ENFORCE;
+	for (class = 0; class < TIDE_CLASSES; class ++) {
+		if (!tide_class_describe(r->trial.profiles, class, &id))
+			continue;
+		depth = tide_class_depth(&r->trial, id, &leak);
+		if (depth == 0)
+			continue;
+		tide_pool_set_class(
+		    &r->limits.pool, class, depth, leak, r->now);
+		tide_pool_set_class(
+		    &r->deepest.pool, class, TIDE_DEPTH_MAX, leak, r->now);
 	}
 }
 
+/* Who pays for a message, and where. */
+struct payer {
+	unsigned profile;
+	bool has_sender, has_ip;
+	struct tide_key sender;
+	struct tide_ip ip;
+};
+
+/* A bucket of theirs; false if there is none at that tier. */
 static bool
-is_banned(struct replay *r, unsigned profile, const struct tide_key *key,
-    bool is_client)
+bucket_of(const struct replay *r, const struct payer *p, enum tide_group group,
+    unsigned tier, struct tide_key *key, unsigned *class)
 {
-	unsigned i;
+	const struct tide_class_id id = {
+		.profile = p->profile, .group = group, .tier = tier
+	};
+	int number = tide_class_number(r->config.profiles, id);
+
+	if (number < 0)
+		return false;
+	*class = (unsigned)number;
+	if (!tide_group_is_ip(group)) {
+		*key = p->sender;
+		return p->has_sender;
+	}
+	if (!p->has_ip || (tier > 0 && tide_ip_is_v4(&p->ip)))
+		return false;
+	tide_key_client(&p->ip, tide_key_tiers[tier], key);
+	return true;
+}
+
+/* When the last of their bans ends; 0 if none stands. */
+static uint64_t
+banned_until(struct replay *r, const struct payer *p)
+{
+	uint64_t until = 0, ends;
+	unsigned i, tier, class;
+	struct tide_key key;
 
 	for (i = 0; i < GROUPS; i++)
-		if ((groups[i] == TIDE_OKIP || groups[i] == TIDE_UNIP) ==
-			is_client &&
-		    find_key(r, profile * TIDE_GROUPS + groups[i], key)
-			    ->banned_until > r->now)
-			return true;
-	return false;
+		for (tier = 0; tier < TIDE_KEY_TIERS; tier++) {
+			if (!bucket_of(r, p, groups[i], tier, &key, &class))
+				continue;
+			ends = find_key(r, class, &key)->banned_until;
+			if (ends > r->now && ends > until)
+				until = ends;
+		}
+	return until;
 }
 
-static void
-charge(struct replay *r, unsigned class, const struct tide_key *key,
-    uint32_t drops, bool banned)
+/* True if a bucket overflowed.  Who is refused fills only the deepest. */
+static bool
+charge(struct replay *r, const struct payer *p, enum tide_group group,
+    uint32_t drops, bool refused)
 {
-	struct replay_key *k = find_key(r, class, key);
+	uint64_t before = r->overflows;
+	struct replay_key *k;
+	struct tide_key key;
+	unsigned tier, class;
 	uint32_t level;
 
-	if (drops == 0)
-		return;
-	k->drops += drops;
-	basin_add(&r->deepest, class, key, drops);
-	level = basin_level(&r->deepest, class, key);
-	if (level > k->peak)
-		k->peak = level;
-	if (!banned)
-		basin_add(&r->limits, class, key, drops);
+	for (tier = 0; drops > 0 && tier < TIDE_KEY_TIERS; tier++) {
+		if (!bucket_of(r, p, group, tier, &key, &class))
+			continue;
+		k = find_key(r, class, &key);
+		k->drops += drops;
+		basin_add(&r->deepest, class, &key, drops);
+		level = basin_level(&r->deepest, class, &key);
+		if (level > k->peak)
+			k->peak = level;
+		if (!refused)
+			basin_add(&r->limits, class, &key, drops);
+	}
+	return r->overflows > before;
 }
 
+/* False: on the allow list, never charged. */
+static bool
+find_payer(const struct replay *r, const struct replay_line *l, struct payer *p)
+{
+	const struct tide_profile *profile = &r->config.profile[p->profile];
+	struct tide_key_rules rules;
+	struct tide_keys keys = { .rules = &rules, .secret = &r->secret };
+	struct tide_key_facts facts = { .user = l->auth[0] ? l->auth : NULL,
+		.sender = l->from };
+	struct tide_key address, at;
+	char domain[TIDE_DOMAIN_MAX];
+
+	p->has_ip = tide_ip_parse(l->client, &p->ip);
+	facts.client = p->has_ip ? &p->ip : NULL;
+	tide_key_rules_defaults(&rules);
+	rules.sender_key = profile->sender_key;
+	p->has_sender = tide_key_sender(&keys, &facts, &p->sender);
+	tide_key_address(&keys, l->from, &address);
+	tide_domain_of(l->from, domain);
+	tide_key_domain(&keys, domain, &at);
+	return !tide_words_mean(profile->allow,
+	    &(struct tide_listed){ &address, &at, facts.client });
+}
+
+/* As a session goes: the ban at RCPT, the buckets at the end of message. */
 static void
 take(struct replay *r, unsigned profile, const struct replay_line *l)
 {
-	struct tide_key_rules rules;
-	struct tide_keys keys = { .rules = &rules, .secret = &r->secret };
-	struct tide_key sender, client;
-	struct tide_ip ip;
-	bool has_ip = tide_ip_parse(l->client, &ip), has_sender, banned;
-	struct tide_key_facts facts = { .user = l->auth[0] ? l->auth : NULL,
-		.sender = l->from,
-		.client = has_ip ? &ip : NULL };
-	unsigned first = profile * TIDE_GROUPS;
+	struct payer p = { .profile = profile };
+	struct facts f = { .map_usable = true,
+		.ban_answer = r->config.profile[profile].ban_answer };
 	uint32_t ok = l->recipients > 0;
+	uint64_t until;
+	bool refused;
 
-	tide_key_rules_defaults(&rules);
-	rules.sender_key = r->config.profile[profile].sender_key;
-	has_sender = tide_key_sender(&keys, &facts, &sender);
-	tide_key_client(facts.client, IPV6_CLIENT, &client);
-	banned = (has_sender && is_banned(r, profile, &sender, false)) ||
-	    (has_ip && is_banned(r, profile, &client, true));
-	r->refused += banned;
-	if (has_sender) {
-		charge(r, first + TIDE_UNSENDER, &sender, l->unknown, banned);
-		charge(r, first + TIDE_OKSENDER, &sender, ok, banned);
+	if (!find_payer(r, l, &p)) {
+		r->allowed++;
+		return;
 	}
-	if (has_ip) {
-		charge(r, first + TIDE_UNIP, &client, l->unknown, banned);
-		charge(r, first + TIDE_OKIP, &client, ok, banned);
-	}
+	until = banned_until(r, &p);
+	f.banned = until > 0;
+	f.banned_for_ms = until > 0 ? until - r->now : 0;
+	refused = verdict_recipient(&f).answer != ANSWER_ACCEPT;
+	r->banned += refused;
+	(void)charge(r, &p, TIDE_UNSENDER, l->unknown, refused);
+	(void)charge(r, &p, TIDE_UNIP, l->unknown, refused);
+	if (charge(r, &p, TIDE_OKSENDER, ok, refused))
+		f.over = tide_group_name[TIDE_OKSENDER];
+	if (charge(r, &p, TIDE_OKIP, ok, refused) && f.over == NULL)
+		f.over = tide_group_name[TIDE_OKIP];
+	r->refused += verdict_message(&f).answer != ANSWER_ACCEPT;
 }
 
 static void

@@ -58,7 +58,7 @@ read_time(const char *text, uint64_t now_ms, uint64_t *wall_ms)
 {
 	struct tm tm = { .tm_isdst = -1 };
 	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-	time_t seconds;
+	time_t seconds = 0;
 
 	tm.tm_isdst = -1;
 	if (rest != NULL ? !read_zone(rest, &tm, &seconds)

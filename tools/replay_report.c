@@ -8,6 +8,7 @@
 #include "json.h"
 #include "output.h"
 #include "replay_report.h"
+#include "tidemark/classes.h"
 #include "tidemark/sizing.h"
 #include "tidemark/units.h"
 
@@ -15,17 +16,27 @@
 
 static const char *const modes[] = { "off", "dry-run", "enforce" };
 
+static struct tide_class_id
+id_of(const struct replay *r, unsigned class)
+{
+	struct tide_class_id id = { 0 };
+
+	(void)tide_class_describe(r->config.profiles, class, &id);
+	return id;
+}
+
 const struct tide_limit *
 replay_limit(const struct replay *r, unsigned class)
 {
-	return &r->config.profile[class / TIDE_GROUPS]
-		    .group[class % TIDE_GROUPS];
+	struct tide_class_id id = id_of(r, class);
+
+	return &r->config.profile[id.profile].group[id.group];
 }
 
 static const char *
 name_of(const struct replay *r, unsigned class)
 {
-	return r->config.profile[class / TIDE_GROUPS].name;
+	return r->config.profile[id_of(r, class).profile].name;
 }
 
 /* ---- overflows --------------------------------------------------------- */
@@ -45,7 +56,7 @@ static void
 put_overflow(const struct replay *r, const struct replay_key *k)
 {
 	const struct tide_limit *l = replay_limit(r, k->class);
-	const char *group = tide_group_name[k->class % TIDE_GROUPS];
+	const char *group = tide_group_name[id_of(r, k->class).group];
 	char limit[TIDE_UNITS_MAX];
 	struct json j;
 
@@ -201,17 +212,19 @@ put_summary(const struct replay *r)
 		json_number(&j, "messages", r->messages);
 		json_number(&j, "skipped", r->strangers);
 		json_number(&j, "refused", r->refused);
+		json_number(&j, "banned", r->banned);
+		json_number(&j, "allowed", r->allowed);
 		json_time(&j, "from", r->from);
 		json_time(&j, "until", r->now);
 		json_record_end(&j);
 		return;
 	}
-	printf("%llu message%s from %s to %s; %llu of them would have met a "
-	       "ban.\n",
+	printf("%llu message%s from %s to %s; %llu of them would have been "
+	       "refused, %llu by a ban.\n",
 	    (unsigned long long)r->messages, plural(r->messages),
 	    show_moment(r->from, from, sizeof from),
 	    show_moment(r->now, until, sizeof until),
-	    (unsigned long long)r->refused);
+	    (unsigned long long)r->refused, (unsigned long long)r->banned);
 }
 
 void

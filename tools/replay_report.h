@@ -18,6 +18,7 @@ struct replay_key {
 
 struct replay {
 	struct tide_config config;
+	struct tide_config trial;    /* the same, with every group at work */
 	struct tide_hash_key secret; /* 0: any will do */
 	struct basin limits, deepest;
 	bool json;
@@ -25,7 +26,8 @@ struct replay {
 	struct mails mails;
 	double share;
 	uint64_t today, from, now; /* wall */
-	uint64_t messages, strangers, overflows, refused;
+	uint64_t messages, strangers, overflows;
+	uint64_t banned, refused, allowed; /* messages; refused: all of them */
 	void *tree;
 	struct replay_key **key;
 	size_t keys, room;

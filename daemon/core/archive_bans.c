@@ -23,28 +23,68 @@ tide_ban_read(struct tide_bytes value, struct tide_ban *ban)
 	    ban->length > 0 && ban->length <= TIDE_KEY_MAX;
 }
 
+static int
+put(struct tide_txn *txn, const struct tide_ban *ban, struct tide_err *err)
+{
+	struct stored s = { .ban = *ban };
+
+	s.check = tide_hash_check(&s.ban, sizeof s.ban);
+	return tide_txn_put(txn, TIDE_TABLE_BANS,
+	    tide_bytes(ban->key, ban->length), tide_bytes(&s, sizeof s), err);
+}
+
+struct change {
+	tide_ban_decide *decide;
+	void *arg;
+	bool any; /* anything to commit */
+};
+
+static int
+change_one(struct tide_txn *txn, struct change *c, size_t i,
+    struct tide_ban *ban, struct tide_err *err)
+{
+	struct tide_bytes key = tide_bytes(ban->key, ban->length), value;
+	struct tide_ban old;
+	int found = tide_txn_get(txn, TIDE_TABLE_BANS, key, &value, err);
+	bool readable = found == 1 && tide_ban_read(value, &old);
+
+	if (found < 0)
+		return -1;
+	switch (c->decide(c->arg, i, ban, readable ? &old : NULL)) {
+	case TIDE_BAN_STORE:
+		c->any = true;
+		return put(txn, ban, err);
+	case TIDE_BAN_DELETE:
+		if (found == 0)
+			return 0;
+		c->any = true;
+		return tide_txn_del(txn, TIDE_TABLE_BANS, key, err);
+	case TIDE_BAN_LEAVE:
+		break;
+	}
+	return 0;
+}
+
 int
-tide_archive_put_bans(struct tide_archive *a, const struct tide_ban *ban,
-    size_t n, struct tide_err *err)
+tide_archive_change_bans(struct tide_archive *a, struct tide_ban *ban, size_t n,
+    tide_ban_decide *decide, void *arg, struct tide_err *err)
 {
 	struct tide_txn *txn = tide_txn_begin(a->store, true, err);
-	struct stored s;
+	struct change c = { .decide = decide, .arg = arg };
 	size_t i;
 
 	if (txn == NULL)
 		return -1;
 	for (i = 0; i < n; i++) {
-		memset(&s, 0, sizeof s);
-		s.ban = ban[i];
-		s.check = tide_hash_check(&s.ban, sizeof s.ban);
-		if (tide_txn_put(txn, TIDE_TABLE_BANS,
-			tide_bytes(ban[i].key, ban[i].length),
-			tide_bytes(&s, sizeof s), err) < 0) {
+		if (change_one(txn, &c, i, &ban[i], err) < 0) {
 			tide_txn_abort(txn);
 			return -1;
 		}
 	}
-	return tide_txn_commit(txn, err);
+	if (c.any)
+		return tide_txn_commit(txn, err);
+	tide_txn_abort(txn);
+	return 0;
 }
 
 int
@@ -63,24 +103,6 @@ tide_archive_get_ban(struct tide_archive *a, const struct tide_key *key,
 		found = 0;
 	tide_txn_abort(txn);
 	return found;
-}
-
-int
-tide_archive_del_ban(
-    struct tide_archive *a, const struct tide_key *key, struct tide_err *err)
-{
-	struct tide_txn *txn = tide_txn_begin(a->store, true, err);
-	int gone;
-
-	if (txn == NULL)
-		return -1;
-	gone = tide_txn_del(
-	    txn, TIDE_TABLE_BANS, tide_bytes(key->text, key->length), err);
-	if (gone <= 0) {
-		tide_txn_abort(txn);
-		return gone;
-	}
-	return tide_txn_commit(txn, err) < 0 ? -1 : 1;
 }
 
 /* ---- all of them ------------------------------------------------------- */

@@ -25,6 +25,7 @@ is_sound(struct tide_ban *ban)
 		return false;
 	memset(ban->key + ban->length, 0, sizeof ban->key - ban->length);
 	ban->reason[TIDE_BAN_REASON_MAX] = '\0';
+	ban->profile[TIDE_NAME_MAX - 1] = '\0';
 	return true;
 }
 
@@ -122,11 +123,10 @@ tide_bans_find(const struct tide_bans *b, const uint8_t secret[16],
 }
 
 bool
-tide_ban_is_in(const struct tide_ban *ban, unsigned profile)
+tide_ban_is_in(const struct tide_ban *ban, const char *profile)
 {
-	return profile == TIDE_BAN_EVERYWHERE || ban->profile == profile ||
-	    ban->profile == TIDE_BAN_EVERYWHERE ||
-	    ban->group == TIDE_BAN_MANUAL;
+	return profile == NULL || ban->group == TIDE_BAN_MANUAL ||
+	    ban->profile[0] == '\0' || strcmp(ban->profile, profile) == 0;
 }
 
 /* Lengths are counted as IPv6's: an IPv4 /24 is a /120. */
@@ -141,7 +141,7 @@ is_used(const struct tide_bans *b, unsigned prefix)
 
 bool
 tide_bans_find_client(const struct tide_bans *b, const uint8_t secret[16],
-    const struct tide_ip *ip, unsigned profile, uint64_t now_ms,
+    const struct tide_ip *ip, const char *profile, uint64_t now_ms,
     struct tide_ban *ban)
 {
 	int prefix, least = tide_ip_is_v4(ip) ? 96 : 0;

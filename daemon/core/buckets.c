@@ -155,6 +155,13 @@ fill_over(_Atomic uint32_t *p, uint32_t mark, uint32_t drops)
 	    cas(p, mark, (mark & ~(TIDE_OVER_MOST << 2)) | want << 2);
 }
 
+static uint32_t
+over_now(const struct tide_class *c)
+{
+	return tide_mark_over(
+	    atomic_load_explicit(&c->overflows, memory_order_relaxed), 0);
+}
+
 enum tide_drop
 tide_flow_fill(
     struct tide_flow *f, unsigned class, uint32_t bucket, uint32_t drops)
@@ -181,7 +188,7 @@ tide_flow_fill(
 		full = (tide_mark_above(mark, floor) ? mark : floor) +
 		    (drops << 2);
 		if ((full - floor) >> 2 > depth) {
-			if (cas(p, mark, tide_mark_over(floor, 0)))
+			if (cas(p, mark, over_now(c)))
 				return TIDE_DROP_OVERFLOW;
 		} else if (cas(p, mark, full)) {
 			return TIDE_DROP_HELD;

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "tidemark/checkpoint.h"
-#include "tidemark/flow_state.h"
 
 /* The regions that are kept, and where their manifest entry stands. */
 static const unsigned kept[] = { TIDE_REGION_COUNTERS, TIDE_REGION_WINDOW0,
@@ -14,8 +13,7 @@ static const unsigned kept[] = { TIDE_REGION_COUNTERS, TIDE_REGION_WINDOW0,
 #define BULK 3u
 #define NEIGHBOURS 4u
 #define KEPT (sizeof kept / sizeof *kept)
-#define FLOW KEPT /* then come the buckets, as records */
-#define PARTS (KEPT + 1)
+#define PARTS (KEPT + TIDE_CARRIED_PARTS) /* then come the records */
 
 struct manifest {
 	uint64_t magic;
@@ -176,26 +174,20 @@ write_part(struct tide_archive *a, struct manifest *m, unsigned i,
 	return 0;
 }
 
-/* Buckets as records, in whole words. */
 static int
-write_flow(struct tide_archive *a, const struct tide_map *map,
+write_carried(struct tide_archive *a, const struct tide_map *map,
     struct manifest *m, uint64_t *room, struct tide_err *err)
 {
-	char *bytes, *padded;
-	size_t size;
-	int rc;
+	struct tide_carried c;
+	unsigned i;
+	int rc = 0;
 
-	if (tide_flow_save(&map->flow, &bytes, &size, err) < 0)
+	if (tide_carried_take(&c, map, m->taken_ms, err) < 0)
 		return -1;
-	padded = realloc(bytes, size + 8);
-	if (padded == NULL) {
-		free(bytes);
-		return tide_err_errno(err, "saving the buckets");
-	}
-	memset(padded + size, 0, 8);
-	rc = write_part(
-	    a, m, FLOW, tide_bytes(padded, (size + 7) & ~(size_t)7), room, err);
-	free(padded);
+	for (i = 0; rc == 0 && i < TIDE_CARRIED_PARTS; i++)
+		rc = write_part(a, m, KEPT + i,
+		    tide_bytes(c.part[i].bytes, c.part[i].size), room, err);
+	tide_carried_free(&c);
 	return rc;
 }
 
@@ -210,7 +202,7 @@ write_parts(struct tide_archive *a, const struct tide_map *map,
 			tide_bytes(map->base[kept[i]], map->length[kept[i]]),
 			room, err) < 0)
 			return -1;
-	return write_flow(a, map, m, room, err);
+	return write_carried(a, map, m, room, err);
 }
 
 /* The manifest goes first (the side is invalid from then on) or comes last. */
@@ -446,6 +438,22 @@ load_bulk(
 	c->bulk[1] = load_region(txn, m, NEIGHBOURS);
 }
 
+/* What cannot be read is not restored; the rest is. */
+static void
+load_carried(
+    struct tide_txn *txn, const struct manifest *m, struct tide_carried *c)
+{
+	unsigned i;
+
+	c->taken_ms = m->taken_ms;
+	c->profiles = m->head.profiles;
+	for (i = 0; i < TIDE_CARRIED_PARTS; i++) {
+		c->part[i].bytes = load_region(txn, m, KEPT + i);
+		if (c->part[i].bytes != NULL)
+			c->part[i].size = (size_t)m->length[KEPT + i];
+	}
+}
+
 static int
 load_side(struct tide_archive *a, struct tide_txn *txn,
     const struct manifest *m, struct tide_checkpoint *c, struct tide_err *err)
@@ -460,8 +468,7 @@ load_side(struct tide_archive *a, struct tide_txn *txn,
 	if (c->counters == NULL)
 		return tide_err_set(err, "%s: checkpoint %llu is damaged",
 		    a->path, (unsigned long long)m->sequence);
-	c->flow = load_region(txn, m, FLOW); /* NULL: nothing to restore */
-	c->flow_size = c->flow != NULL ? (size_t)m->length[FLOW] : 0;
+	load_carried(txn, m, &c->carried);
 	load_bulk(txn, m, c);
 	if (load_window(a, txn, m, 1, c, err) < 0 ||
 	    load_window(a, txn, m, 2, c, err) < 0)
@@ -500,25 +507,13 @@ tide_checkpoint_free(struct tide_checkpoint *c)
 	unsigned i, k;
 
 	free(c->counters);
-	free(c->flow);
+	tide_carried_free(&c->carried);
 	free(c->bulk[0]);
 	free(c->bulk[1]);
 	for (i = 0; i < 2; i++)
 		for (k = 0; k < TIDE_FILTERS; k++)
 			free(c->words[i][k]);
 	memset(c, 0, sizeof *c);
-}
-
-/* Added, not stored: workers may have counted in the new map already. */
-static void
-restore_counters(struct tide_map *map, const struct tide_counters *from)
-{
-	unsigned row, i;
-
-	for (row = 0; row < 1 + TIDE_PROFILES_MAX; row++)
-		for (i = 0; i < TIDE_COUNTER_COUNT; i++)
-			atomic_fetch_add(&map->counters->value[row][i],
-			    atomic_load(&from->value[row][i]));
 }
 
 /* Only into the same shape: cells of another size mean nothing. */
@@ -545,13 +540,13 @@ tide_checkpoint_restore(struct tide_archive *a, struct tide_map *map,
 
 	if (rc <= 0)
 		return rc;
-	restore_counters(map, c.counters);
+	/* added, not stored: workers may have counted in the new map already */
+	tide_counters_carry(map->counters, &map->control->head.profiles,
+	    c.counters, &c.carried.profiles);
 	restore_bulk(map, &c);
 	atomic_store(&map->control->bypass_until_ms, c.bypass_until_ms);
-	*carried = (struct tide_carried){
-		.bytes = c.flow, .size = c.flow_size, .taken_ms = c.taken_ms
-	};
-	c.flow = NULL;
+	*carried = c.carried;
+	memset(&c.carried, 0, sizeof c.carried);
 	for (i = 0; rc > 0 && i < c.windows; i++)
 		if (tide_archive_put_window(a, &c.record[i], c.words[i], err) <
 		    0)

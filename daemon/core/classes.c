@@ -1,7 +1,6 @@
 /*
  * classes - groups, profiles and tiers to numbers, and back.
  */
-#include "tidemark/buckets.h"
 #include "tidemark/classes.h"
 #include "tidemark/sizing.h"
 
@@ -65,6 +64,26 @@ tide_class_describe(unsigned profiles, unsigned class, struct tide_class_id *id)
 		.group = ip_groups[more % MORE / MORE_TIERS],
 		.tier = more % MORE_TIERS + 1 };
 	return true;
+}
+
+void
+tide_classes_translate(const struct tide_profile_names *from,
+    const struct tide_profile_names *to, int class[TIDE_CLASSES])
+{
+	unsigned i, before = tide_names_count(from);
+	struct tide_class_id id;
+	int profile;
+
+	for (i = 0; i < TIDE_CLASSES; i++) {
+		class[i] = -1;
+		if (!tide_class_describe(before, i, &id))
+			continue;
+		profile = tide_names_translate(from, id.profile, to);
+		if (profile < 0)
+			continue;
+		id.profile = (unsigned)profile;
+		class[i] = tide_class_number(tide_names_count(to), id);
+	}
 }
 
 /*

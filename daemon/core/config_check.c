@@ -202,9 +202,11 @@ check_tokens(struct reading *r, unsigned i)
 	const struct tide_profile *p = &r->config->profile[i];
 	uint32_t order[TIDE_KEY_SOURCES];
 	struct tide_overrides overrides = { 0 };
-	struct tide_allowance allowance;
+	struct tide_allowance allowance, also[TIDE_TOKENS_ALSO];
 	struct tide_err err;
 
+	if (tide_tokens_also(p->tokens_also, also, &err) < 0)
+		complain_profile(r, i, "tokens_also", &err);
 	if (tide_allowance_make(
 		&allowance, p->tokens_burst, p->tokens_rate, &err) < 0)
 		complain_profile(r, i, "tokens_rate", &err);

@@ -23,3 +23,21 @@ tide_counter_get(const struct tide_counters *c, int row, enum tide_counter id)
 		    &c->value[i][id], memory_order_relaxed);
 	return sum;
 }
+
+void
+tide_counters_carry(struct tide_counters *to,
+    const struct tide_profile_names *to_names, const struct tide_counters *from,
+    const struct tide_profile_names *from_names)
+{
+	unsigned row, i;
+	int at;
+
+	for (row = 0; row < 1 + TIDE_PROFILES_MAX; row++) {
+		at = row == 0
+		    ? 0
+		    : tide_names_translate(from_names, row - 1, to_names) + 1;
+		for (i = 0; i < TIDE_COUNTER_COUNT; i++)
+			atomic_fetch_add(&to->value[at][i],
+			    atomic_load(&from->value[row][i]));
+	}
+}

@@ -28,6 +28,9 @@
  * Crash: after D3 an empty sketch, found by the account's next add.
  * Test:  tests/core/t_distinct.c
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "tidemark/distinct.h"
 
 #define PERIOD_BITS 20
@@ -267,4 +270,114 @@ tide_distinct_count(const uint8_t *reg, unsigned n)
 		return 0;
 	sum += n * sigma((double)empty / n);
 	return alpha * n * n / sum;
+}
+
+/* ---- as records --------------------------------------------------------- */
+
+struct record {
+	uint64_t place; /* in a table of this capacity: */
+	uint64_t capacity;
+	uint64_t print;
+	uint64_t into_ms; /* the period, when it was saved */
+	uint8_t reg[2][TIDE_DISTINCT_REGISTERS]; /* of this period, before */
+};
+
+static bool
+describe(const struct tide_distinct *t, uint64_t i, uint64_t now_ms,
+    struct record *r)
+{
+	const struct tide_distinct_sketch *s = &t->sketches[i];
+	uint64_t tag = atomic_load_explicit(&s->tag, memory_order_acquire);
+	uint64_t period = period_at(t, now_ms);
+
+	if (tag == 0 || is_over(tag, period))
+		return false;
+	memset(r, 0, sizeof *r);
+	r->place = i;
+	r->capacity = t->capacity;
+	r->print = tag >> PERIOD_BITS;
+	r->into_ms = now_ms % t->period_ms;
+	gather(s, period, r->reg[0]);
+	gather(s, period - 1, r->reg[1]);
+	return true;
+}
+
+int
+tide_distinct_save(const struct tide_distinct *t, uint64_t now_ms, char **bytes,
+    size_t *size, struct tide_err *err)
+{
+	size_t n = 0, room = 16;
+	struct record *all = malloc(room * sizeof *all), *more;
+	uint64_t i;
+
+	for (i = 0; all != NULL && i < t->capacity; i++) {
+		if (!describe(t, i, now_ms, &all[n]) || ++n < room)
+			continue;
+		room *= 2;
+		more = realloc(all, room * sizeof *all);
+		if (more == NULL)
+			free(all);
+		all = more;
+	}
+	*bytes = (char *)all;
+	*size = n * sizeof *all;
+	return all != NULL ? 0 : tide_err_errno(err, "saving the estimates");
+}
+
+/* Registers only grow: what workers have noted already stays. */
+static bool
+load_into(const struct tide_distinct *t, const struct record *r, uint64_t set,
+    uint64_t period, unsigned turns)
+{
+	struct tide_hash account = { .high = r->print,
+		.low = set | r->place % TIDE_DISTINCT_SET << 60 };
+	struct tide_distinct_sketch *s = find(t, account, period);
+	unsigned k, i;
+
+	if (s == NULL)
+		s = claim(t, account, period);
+	if (s == NULL)
+		return false;
+	for (k = 0; k + turns < 2; k++)
+		for (i = 0; i < TIDE_DISTINCT_REGISTERS; i++)
+			if (r->reg[k][i] > 0 && r->reg[k][i] <= RANK_MAX)
+				raise_register(
+				    s, period - k - turns, i, r->reg[k][i]);
+	return true;
+}
+
+static bool
+load_one(const struct tide_distinct *t, const struct record *r, uint64_t now_ms,
+    uint64_t elapsed_ms)
+{
+	uint64_t sets = t->capacity / TIDE_DISTINCT_SET;
+	uint64_t step = r->capacity / TIDE_DISTINCT_SET;
+	uint64_t turns, set = r->place / TIDE_DISTINCT_SET % sets;
+	bool taken = false;
+
+	if (step == 0 || (r->capacity & (r->capacity - 1)) != 0 ||
+	    r->place >= r->capacity || elapsed_ms > 2 * t->period_ms)
+		return false;
+	turns = (r->into_ms % t->period_ms + elapsed_ms) / t->period_ms;
+	if (turns > 1)
+		return false;
+	for (; set < sets; set += step)
+		taken |=
+		    load_into(t, r, set, period_at(t, now_ms), (unsigned)turns);
+	return taken;
+}
+
+unsigned
+tide_distinct_load(const struct tide_distinct *t, const char *bytes,
+    size_t size, uint64_t now_ms, uint64_t elapsed_ms)
+{
+	unsigned taken = 0;
+	struct record r;
+	size_t at;
+
+	for (at = 0; at + sizeof r <= size; at += sizeof r) {
+		memcpy(&r, bytes + at, sizeof r);
+		taken += load_one(t, &r, now_ms, elapsed_ms);
+	}
+	return taken;
 }

@@ -125,8 +125,8 @@ load_one(struct tide_pool *p, const struct record *r, const char *text,
 }
 
 unsigned
-tide_flow_load(
-    struct tide_pool *p, const char *bytes, size_t size, uint64_t elapsed_ms)
+tide_flow_load(struct tide_pool *p, const char *bytes, size_t size,
+    const int class[TIDE_CLASSES], uint64_t elapsed_ms)
 {
 	struct record r;
 	unsigned taken = 0;
@@ -137,7 +137,10 @@ tide_flow_load(
 		at += sizeof r;
 		if (r.class >= TIDE_CLASSES || at + r.length > size)
 			break;
-		taken += load_one(p, &r, bytes + at, elapsed_ms);
+		if (class[r.class] >= 0) {
+			r.class = (uint8_t) class[r.class];
+			taken += load_one(p, &r, bytes + at, elapsed_ms);
+		}
 		at += r.length;
 	}
 	return taken;

@@ -104,6 +104,7 @@ plan_head(
 	h->flow = plan_flow(c);
 	h->addresses = plan_addresses(c);
 	h->bulk = tide_counting_size(c->bulk_keys, c->bulk_error, c->bulk_bits);
+	tide_config_names(c, &h->profiles);
 	read_boot_id(h->boot_id);
 	if (getrandom(&h->instance, sizeof h->instance, 0) !=
 	    (ssize_t)sizeof h->instance)
@@ -330,6 +331,13 @@ judge_head(const struct opening *o, const struct tide_control_head *h,
 		(void)tide_err_set(
 		    why, "%s: belongs to another archive", o->path);
 		return REMAKE;
+	}
+	if (memcmp(&h->profiles, &want->profiles, sizeof h->profiles) != 0) {
+		(void)tide_err_set(why,
+		    "%s: has other profiles than the configuration, or in "
+		    "another order",
+		    o->path);
+		return o->replace ? REMAKE : OUTGROWN;
 	}
 	if (memcmp(&h->senders, &want->senders, sizeof h->senders) != 0 ||
 	    memcmp(&h->recipients, &want->recipients, sizeof h->recipients) !=

@@ -383,6 +383,12 @@ const struct tide_param tide_params[] = {
 	  .fallback = "",
 	  .help = "A file with allowances of their own, a line each: "
 		"KEY BURST RATE. It is read again with the configuration." },
+	{ PROFILE(tokens_also), RELOAD, .kind = TIDE_PARAM_WORDS,
+	  .fallback = "",
+	  .help = "Further limits on every account beside tokens_burst and "
+		"tokens_rate, up to four, a word each: BURST:RATE, such as "
+		"20:20/1h. A recipient is charged to all of them or to none. "
+		"They do not hold for accounts in tokens_overrides." },
 	{ PROFILE(distinct_mode), RELOAD, .kind = TIDE_PARAM_CHOICE,
 	  .fallback = "off", .choices = modes,
 	  .help = "A limit on different recipients: off; dry-run counts what "
@@ -399,8 +405,10 @@ const struct tide_param tide_params[] = {
 	  .fallback = "0", RANGE("0", "1m"),
 	  .help = "How many different client addresses an account may send "
 		"from in a day, an estimate within a tenth. An IPv6 /64 is "
-		"one. 0 is no limit. An account with this and distinct_limit "
-		"counts twice for max_accounts." },
+		"one. 0 is no limit. For profiles whose senders authenticate: "
+		"elsewhere an account is often a client's network, and a "
+		"forged sender would shut out its owner. An account with this "
+		"and distinct_limit counts twice for max_accounts." },
 	{ PROFILE(text_log), RELOAD, .kind = TIDE_PARAM_CHOICE,
 	  .fallback = "no", .choices = no_yes,
 	  .help = "Log a line for each part of a message: its kind, type and "

@@ -108,21 +108,29 @@ check_chains(struct audit *a)
 
 /* ---- level lists, free list, limbo ------------------------------------- */
 
+static bool
+check_level(struct audit *a, uint32_t i, uint32_t *found)
+{
+	for (; i != 0; i = a->f->bucket[i].level_next, ++*found)
+		if (!move(a, i, IN_CHAIN, IN_LIST, "a level list"))
+			return false;
+	return true;
+}
+
 static void
 check_levels(struct audit *a)
 {
-	uint32_t ring = a->f->head->shape.ring, k, i, found;
+	uint32_t ring = a->f->head->shape.ring, k, found;
 	unsigned class;
 
 	for (class = 0; class < TIDE_CLASSES; class ++) {
 		found = 0;
-		for (k = 0; k < ring; k++) {
-			for (i = a->f->levels[class * ring + k]; i != 0;
-			     i = a->f->bucket[i].level_next, found++)
-				if (!move(a, i, IN_CHAIN, IN_LIST,
-					"a level list"))
-					return;
-		}
+		if (!check_level(a, a->f->class[class].due, &found))
+			return;
+		for (k = 0; k < ring; k++)
+			if (!check_level(
+				a, a->f->levels[class * ring + k], &found))
+				return;
 		if (found != a->live[class] ||
 		    found != atomic_load(&a->f->class[class].live))
 			fault(a,

@@ -5,27 +5,7 @@
  */
 #include <string.h>
 
-#include "tidemark/pool.h"
-
-static uint32_t
-mark_of(const struct tide_pool *p, uint32_t i)
-{
-	return atomic_load_explicit(
-	    &p->flow->bucket[i].mark, memory_order_acquire);
-}
-
-static uint32_t
-depth_of(const struct tide_pool *p, unsigned class)
-{
-	return atomic_load_explicit(
-	    &p->flow->class[class].depth, memory_order_relaxed);
-}
-
-static void
-count(_Atomic uint64_t *n, uint64_t by)
-{
-	atomic_fetch_add_explicit(n, by, memory_order_relaxed);
-}
+#include "pool_priv.h"
 
 /* Bytes a worker wrote: is there a whole record, and does it make sense? */
 static bool

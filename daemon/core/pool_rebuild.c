@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tidemark/pool.h"
-#include "tidemark/strings.h"
+#include "pool_priv.h"
 
 enum { UNSEEN, KEPT, DROPPED }; /* of a bucket, in p->seen */
 enum { UNUSED, FIRST, INNER };	/* of a unit of strings, in p->used */

@@ -298,6 +298,23 @@ tide_tokens_table_claim(const struct tide_tokens *t, struct tide_hash key,
 	return false;
 }
 
+/*
+ * Who has looked as far as a NEVER slot before it went, and claims it, finds
+ * it changed and looks again; who settles a claim (S1) put after ours sees no
+ * NEVER slot any more.
+ */
+void
+tide_tokens_table_open_block(const struct tide_tokens *t, uint64_t block)
+{
+	struct tide_tokens_slot *slot = t->slots + block * TIDE_TOKENS_BLOCK;
+	unsigned i;
+
+	for (i = 0; i < TIDE_TOKENS_BLOCK; i++)
+		if (state_of(atomic_load(&slot[i].tag)) == NEVER)
+			(void)swap(&slot[i].tag, make_tag(NEVER, 0, 0),
+			    make_tag(FREE, 0, 0));
+}
+
 bool
 tide_tokens_table_store(const struct tokens_hold *hold, uint64_t full)
 {

@@ -113,6 +113,10 @@ bool tide_tokens_table_find(
 bool tide_tokens_table_claim(const struct tide_tokens *, struct tide_hash key,
     uint64_t now, struct tokens_hold *);
 
+/* Before an account is put where its home is not known: nobody may stop
+ * looking for it at a slot that was never used. */
+void tide_tokens_table_open_block(const struct tide_tokens *, uint64_t block);
+
 /* T1: put `full` into the slot, if nothing happened to it since. */
 bool tide_tokens_table_store(const struct tokens_hold *, uint64_t full);
 

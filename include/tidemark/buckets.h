@@ -21,13 +21,15 @@
  *     no room: LOST, to be counted
  *  W4 found: load mark, THEN floor             acquire
  *     CAS mark to max(mark, floor) + drops, or to OVF if that is more than K
- *     above the floor; the winner of that CAS has overflowed the bucket
+ *     above the floor, with the class's count of overflows as its number;
+ *     the winner of that CAS has overflowed the bucket
  *  W5 already OVF: count the drops within the mark
  *  W6 after TIDE_BUCKET_TRIES failed CAS: W3   (wait-free)
  *  W7 leave the epoch                          release
  *  C1 drain: take posts; an absent key gets a bucket, published by storing
  *     the chain's head                         seq_cst
- *  C2 resolve: OVF, reported and then (and only by the collector) left
+ *  C2 resolve: OVF, reported, counted in the class, and then (and only by
+ *     the collector) left                      seq_cst
  *  C3 tick: floor += 1 (seq_cst); each bucket on the list of that level:
  *     OVF - C2; mark above the floor - relink; else CAS to DEAD, unlink,
  *     limbo
@@ -38,7 +40,10 @@
  *        have.  C3 by CAS: a plain store would lose a drop that a worker
  *        adds at that moment.  W1 before W2: else a drop may land in a node
  *        that has become another key's.  C2 by the collector alone: an
- *        overflow is reported exactly once, whoever is killed.
+ *        overflow is reported exactly once, whoever is killed; counted
+ *        before it is left: two overflows of a bucket never have the same
+ *        number (but for 65,536 of its class in between), and one that a
+ *        killed collector had reported comes again with its own.
  * Crash: of a worker, anywhere: nothing is owned, nothing to undo; a post not
  *        yet released never was; who buries it raises its mailbox's alarm,
  *        since it may have died between an overflow and its notice.  Of the collector: chains and marks are the
@@ -235,16 +240,21 @@ enum tide_drop tide_flow_fill(
     struct tide_flow *, unsigned class, uint32_t bucket, uint32_t drops);
 
 /*
- * OVF, taken apart.  The mark then holds the low half of the floor at which
- * the bucket overflowed (so that a repeated report can be told from a new
- * one) and the drops that came since, at most TIDE_OVER_MOST.
+ * OVF, taken apart.  The mark then holds the overflow's number, by which a
+ * report repeated after a crash is told from a new overflow, and the drops
+ * that came since, at most TIDE_OVER_MOST.
+ *
+ * The number is the low half of the class's count of overflows, which the
+ * collector raises for each before it leaves it (C2): who finds the bucket
+ * live again has a higher count to read.
  */
 #define TIDE_OVER_MOST 0x3fffu
 
 static inline uint32_t
-tide_mark_over(uint32_t floor, uint32_t drops)
+tide_mark_over(uint64_t overflows, uint32_t drops)
 {
-	return (floor >> 2 & 0xffff) << 16 | drops << 2 | TIDE_MARK_OVF;
+	return (uint32_t)(overflows & 0xffff) << 16 | drops << 2 |
+	    TIDE_MARK_OVF;
 }
 
 static inline uint32_t
@@ -254,7 +264,7 @@ tide_over_drops(uint32_t mark)
 }
 
 static inline uint32_t
-tide_over_slot(uint32_t mark)
+tide_over_number(uint32_t mark)
 {
 	return mark >> 16;
 }

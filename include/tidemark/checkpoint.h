@@ -13,6 +13,7 @@
 #define TIDEMARK_CHECKPOINT_H
 
 #include "tidemark/archive.h"
+#include "tidemark/carried.h"
 #include "tidemark/map.h"
 
 int tide_checkpoint_write(struct tide_archive *, const struct tide_map *,
@@ -25,17 +26,9 @@ struct tide_checkpoint {
 	unsigned windows;
 	struct tide_window_record record[2];
 	uint64_t *words[2][TIDE_FILTERS];
-	char *flow; /* flow_state.h */
-	size_t flow_size;
+	struct tide_carried carried;
 	struct tide_counting_shape bulk_shape;
 	char *bulk[2]; /* regions bulk and neighbours, or NULL */
-};
-
-/* Buckets on their way into a new map; bytes are to be freed. */
-struct tide_carried {
-	char *bytes;
-	size_t size;
-	uint64_t taken_ms; /* wall */
 };
 
 /*
@@ -47,9 +40,9 @@ int tide_checkpoint_load(
 void tide_checkpoint_free(struct tide_checkpoint *);
 
 /*
- * Load it and store its windows in the archive; counters and counts into the
- * map.  The
- * buckets are handed out, for a pool that is not open yet.
+ * Load it and store its windows in the archive; counters and bulk
+ * counts into the map.  What is known of senders is handed out, for a pool that is not open yet; it is
+ * to be freed.
  */
 int tide_checkpoint_restore(struct tide_archive *, struct tide_map *,
     struct tide_carried *, struct tide_err *);

@@ -143,6 +143,7 @@ struct tide_profile {
 	uint32_t tokens_action;		      /* enum tide_tokens_action */
 	char account_key[TIDE_NAME_MAX];      /* "user sender client" */
 	char tokens_overrides[TIDE_PATH_MAX]; /* overrides.h */
+	char tokens_also[TIDE_WORDS_MAX];     /* tide_tokens_also() */
 	uint32_t distinct_mode;		      /* enum tide_mode */
 	uint32_t distinct_limit;	      /* recipients in a day; 0: none */
 	uint32_t clients_mode;		      /* enum tide_mode */
@@ -234,6 +235,21 @@ struct tide_config {
 	uint32_t policies;
 	struct tide_policy policy[TIDE_POLICIES_MAX];
 };
+
+/*
+ * The profiles' names, in their order: what a profile's number in a map or in
+ * a checkpoint stands for.  The order may be another at the next start.
+ */
+struct tide_profile_names {
+	char name[TIDE_PROFILES_MAX]
+		 [TIDE_NAME_MAX]; /* "" where there is none */
+};
+
+void tide_config_names(const struct tide_config *, struct tide_profile_names *);
+unsigned tide_names_count(const struct tide_profile_names *);
+/* The number that profile `i' of `from' has in `to'; -1 if it has none. */
+int tide_names_translate(const struct tide_profile_names *from, unsigned i,
+    const struct tide_profile_names *to);
 
 /* What is wrong with a configuration: "FILE:LINE: sentence\n", all of them. */
 struct tide_complaints {

@@ -147,6 +147,12 @@ struct tide_counters {
 	_Atomic uint64_t value[1 + TIDE_PROFILES_MAX][TIDE_COUNTER_COUNT];
 };
 
+/* Add one to another, of a map with other profiles: row by row, by name; those
+ * of a profile that is no more become global. */
+void tide_counters_carry(struct tide_counters *to,
+    const struct tide_profile_names *to_names, const struct tide_counters *from,
+    const struct tide_profile_names *from_names);
+
 static inline void
 tide_count(struct tide_counters *c, enum tide_counter id, uint64_t by)
 {

@@ -32,6 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tidemark/err.h"
 #include "tidemark/hash.h"
 
 #define TIDE_DISTINCT_REGISTERS 128u
@@ -74,6 +75,13 @@ struct tide_estimate {
 /* 0 for an account that is not known.  Writes nothing. */
 struct tide_estimate tide_distinct_estimate(
     const struct tide_distinct *, struct tide_hash account, uint64_t now_ms);
+
+/* All sketches in use, as records, and back so long after: as tide_tokens_save
+ * and tide_tokens_load.  The periods' turns may shift by less than one. */
+int tide_distinct_save(const struct tide_distinct *, uint64_t now_ms,
+    char **bytes, size_t *size, struct tide_err *);
+unsigned tide_distinct_load(const struct tide_distinct *, const char *bytes,
+    size_t size, uint64_t now_ms, uint64_t elapsed_ms);
 
 /* The arithmetic alone: n registers, a power of two. */
 double tide_distinct_count(const uint8_t *registers, unsigned n);

@@ -20,9 +20,10 @@ int tide_flow_save(
 
 /*
  * Fill the pool from what was saved so long ago: each bucket has leaked since
- * as its class leaks.  How many were taken.
+ * as its class leaks.  A class may have another number by now, or none (-1):
+ * classes.h.  How many were taken.
  */
-unsigned tide_flow_load(
-    struct tide_pool *, const char *bytes, size_t size, uint64_t elapsed_ms);
+unsigned tide_flow_load(struct tide_pool *, const char *bytes, size_t size,
+    const int class[TIDE_CLASSES], uint64_t elapsed_ms);
 
 #endif

@@ -19,14 +19,14 @@ enum tide_live_result {
 	TIDE_LIVE_ERROR = -1,
 	TIDE_LIVE_RESUMED, /* the regions are as they were left */
 	TIDE_LIVE_MADE,	   /* new and empty; `why` says why */
-	TIDE_LIVE_OUTGROWN /* the old one, of other sizes: retire its
-				   windows, then open again with `replace` */
+	TIDE_LIVE_OUTGROWN /* the old one, of other sizes or profiles: retire
+				   its windows, then open again with `replace` */
 };
 
 /*
  * Open the live file, or make it if there is none, if it is of another boot
  * or damaged (the damaged one is kept beside it as live.mdb.damaged), or, with
- * `replace`, if it has other sizes.  A file that is not Tidemark's is never
+ * `replace`, if it has other sizes or profiles.  A file that is not Tidemark's is never
  * touched.  On success the table is published and *map attached.
  */
 enum tide_live_result

@@ -107,6 +107,7 @@ struct tide_control_head {
 	uint32_t memory; /* enum tide_memory */
 	uint32_t pad;
 	struct tide_list_shape addresses;
+	struct tide_profile_names profiles; /* for the numbers of classes */
 	uint64_t check;
 };
 

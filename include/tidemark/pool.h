@@ -17,8 +17,8 @@ struct tide_overflow {
 	unsigned class;
 	const char *key;
 	unsigned length;
-	uint32_t slot;	/* low half of the floor at which it overflowed */
-	uint32_t times; /* 1, and 1 more for each K + 1 drops since */
+	uint32_t number; /* told again after a crash, it has the same one */
+	uint32_t times;	 /* 1, and 1 more for each K + 1 drops since */
 };
 
 /*
@@ -60,13 +60,6 @@ void tide_pool_set_class(struct tide_pool *, unsigned class, uint32_t depth,
 int tide_pool_rebuild(struct tide_pool *, struct tide_err *);
 void tide_pool_close(struct tide_pool *);
 
-/* Between pool.c, pool_drain.c and pool_rebuild.c. */
-void tide_pool_overflowed(struct tide_pool *, uint32_t bucket);
-void tide_pool_keep_reserve(struct tide_pool *);
-void tide_pool_finish_rebuild(struct tide_pool *);
-void tide_pool_wait_for(struct tide_pool *, uint32_t bucket);
-void tide_pool_link(struct tide_pool *, unsigned class, uint32_t bucket);
-
 /* Take all posts; how many. */
 unsigned tide_pool_drain(struct tide_pool *);
 
@@ -86,8 +79,14 @@ void tide_pool_resolve(struct tide_pool *);
 /* Free what no worker can see any more. */
 void tide_pool_reclaim(struct tide_pool *);
 
-/* Empty the key's bucket.  False if there is none. */
-bool tide_pool_reset(
+enum tide_reset {
+	TIDE_RESET_NONE, /* there is no bucket */
+	TIDE_RESET_BUSY, /* it has overflowed: that is to be told first */
+	TIDE_RESET_DONE
+};
+
+/* Empty the key's bucket, but for an overflow that is not dealt with yet. */
+enum tide_reset tide_pool_reset(
     struct tide_pool *, unsigned class, const struct tide_flow_key *);
 
 /*

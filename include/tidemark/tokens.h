@@ -83,6 +83,15 @@ struct tide_allowance {
 int tide_allowance_make(struct tide_allowance *, uint64_t burst,
     struct tide_rate, struct tide_err *);
 
+#define TIDE_TOKENS_ALSO 4u
+
+/*
+ * Further limits on an account, a word each: BURST:RATE, such as 20:20/1h.
+ * How many, or -1 with a sentence.
+ */
+int tide_tokens_also(const char *words,
+    struct tide_allowance also[TIDE_TOKENS_ALSO], struct tide_err *);
+
 /* Where an account stands under a limit; the limit's number keeps two apart. */
 struct tide_hash tide_tokens_key(
     const struct tide_hash_key *, uint32_t limit, const void *account, size_t);
@@ -127,6 +136,23 @@ void tide_tokens_give_back(
 /* Thousandths the account has now.  Writes nothing: for tools. */
 uint64_t tide_tokens_level(const struct tide_tokens *, struct tide_hash key,
     const struct tide_allowance *, uint64_t now_ms);
+
+/*
+ * All accounts that are not full, as records; *bytes is to be freed.  Workers
+ * may go on.
+ */
+int tide_tokens_save(const struct tide_tokens *, uint64_t now_ms, char **bytes,
+    size_t *size, struct tide_err *);
+
+/*
+ * Charge the accounts of a table that was saved so long ago, as much as they
+ * would still lack by now; how many.  Workers may have taken already: that is
+ * added up.  The table may have any size: a record does not say in which of
+ * two halves of a larger one its account belongs, and is put into both; the
+ * one that nobody asks for falls free when it is full.
+ */
+unsigned tide_tokens_load(const struct tide_tokens *, const char *bytes,
+    size_t size, uint64_t now_ms, uint64_t elapsed_ms);
 
 struct tide_tokens_sweep {
 	uint64_t live;	  /* not full again yet */

@@ -253,27 +253,35 @@ networks(void)
 
 		publish(b, nets[i].banned, T0 + 10);
 		CHECK(tide_ip_parse(nets[i].client, &ip));
-		CHECK_MSG(tide_bans_find_client(b, secret, &ip, 0, T0, &ban) ==
-			nets[i].want,
+		CHECK_MSG(tide_bans_find_client(
+			      b, secret, &ip, "ext", T0, &ban) == nets[i].want,
 		    "%s banned, client %s", nets[i].banned, nets[i].client);
-		CHECK(!tide_bans_find_client(b, secret, &ip, 0, T0 + 10, &ban));
+		CHECK(!tide_bans_find_client(
+		    b, secret, &ip, "ext", T0 + 10, &ban));
 		free(b);
 	}
 }
 
 /* Which profile's ban is seen from which. */
 static const struct where_case {
-	uint8_t profile, group;
-	unsigned from;
+	const char *profile;
+	uint8_t group;
+	const char *from;
 	bool want;
 } wheres[] = {
-	{ 0, TIDE_OKIP, 0, true },
-	{ 0, TIDE_OKIP, 1, false },
-	{ 1, TIDE_OKIP, 0, false },
-	{ 1, TIDE_OKIP, TIDE_BAN_EVERYWHERE, true },
-	{ TIDE_BAN_EVERYWHERE, TIDE_OKIP, 1, true },
-	{ 0, TIDE_BAN_MANUAL, 1, true },
+	{ "ext", TIDE_OKIP, "ext", true },
+	{ "ext", TIDE_OKIP, "int", false },
+	{ "int", TIDE_OKIP, "ext", false },
+	{ "int", TIDE_OKIP, NULL, true },
+	{ "", TIDE_OKIP, "int", true },
+	{ "ext", TIDE_BAN_MANUAL, "int", true },
 };
+
+static void
+put_in(struct tide_ban *ban, const char *profile)
+{
+	(void)snprintf(ban->profile, sizeof ban->profile, "%s", profile);
+}
 
 /* A narrow ban of another profile does not hide a wide one of ours. */
 static void
@@ -287,7 +295,7 @@ profiles(void)
 	CHECK(tide_ip_parse("192.0.2.7", &ip));
 	for (i = 0; i < LENGTH(wheres); i++) {
 		ban = ban_of("192.0.2.7", T0 + 10);
-		ban.profile = wheres[i].profile;
+		put_in(&ban, wheres[i].profile);
 		ban.group = wheres[i].group;
 		tide_bans_publish(b, secret, &ban);
 		CHECK_MSG(tide_bans_find_client(b, secret, &ip, wheres[i].from,
@@ -295,12 +303,12 @@ profiles(void)
 		    "row %zu", i);
 	}
 	ban.group = TIDE_OKIP;
-	ban.profile = 0;
+	put_in(&ban, "ext");
 	tide_bans_publish(b, secret, &ban);
 	ban = ban_of("192.0.2.0/24", T0 + 10);
-	ban.profile = 1;
+	put_in(&ban, "int");
 	tide_bans_publish(b, secret, &ban);
-	CHECK(tide_bans_find_client(b, secret, &ip, 1, T0, &got));
+	CHECK(tide_bans_find_client(b, secret, &ip, "int", T0, &got));
 	CHECK_STR(got.key, "192.0.2.0/24");
 	free(b);
 }
@@ -342,6 +350,7 @@ hostile_entries(void)
 	CHECK(tide_bans_at(b, 0, &got));
 	CHECK_INT(strlen(got.key), TIDE_KEY_MAX);
 	CHECK_INT(strlen(got.reason), TIDE_BAN_REASON_MAX);
+	CHECK_INT(strlen(got.profile), TIDE_NAME_MAX - 1);
 
 	bad = ban_of("a@x", T0 + 10);
 	memset(bad.key + bad.length, 'y', sizeof bad.key - bad.length);
@@ -373,7 +382,7 @@ no_room_at_all(void)
 	CHECK(!tide_bans_at(b, 0, &got));
 	atomic_store(&b->standing, 7);
 	CHECK(tide_ip_parse("192.0.2.7", &ip));
-	CHECK(!tide_bans_find_client(b, secret, &ip, 0, T0, &got));
+	CHECK(!tide_bans_find_client(b, secret, &ip, "ext", T0, &got));
 	free(b);
 }
 
@@ -393,7 +402,7 @@ ban_number(uint32_t n)
 
 	b.since_ms = n;
 	b.times = n;
-	b.slot = n;
+	b.cause[7] = n;
 	memset(b.reason, 'a' + (int)(n % 26), TIDE_BAN_REASON_MAX);
 	return b;
 }
@@ -459,13 +468,43 @@ get(struct tide_archive *a, const char *key, struct tide_ban *ban)
 	return tide_archive_get_ban(a, &k, ban, &err);
 }
 
-static int
+/* The fate of every one; how many stood. */
+struct fate {
+	enum tide_ban_fate fate;
+	unsigned stood;
+};
+
+static enum tide_ban_fate
+decide(void *arg, size_t i, struct tide_ban *ban, const struct tide_ban *old)
+{
+	struct fate *f = arg;
+
+	(void)i;
+	(void)ban;
+	f->stood += old != NULL;
+	return f->fate;
+}
+
+static void
+put(struct tide_archive *a, struct tide_ban *ban, size_t n)
+{
+	struct fate f = { .fate = TIDE_BAN_STORE };
+	struct tide_err err = { "" };
+
+	CHECK_MSG(tide_archive_change_bans(a, ban, n, decide, &f, &err) == 0,
+	    "%s", err.text);
+}
+
+static unsigned
 del(struct tide_archive *a, const char *key)
 {
-	struct tide_key k = key_of(key);
-	struct tide_err err;
+	struct fate f = { .fate = TIDE_BAN_DELETE };
+	struct tide_ban ban = ban_of(key, 0);
+	struct tide_err err = { "" };
 
-	return tide_archive_del_ban(a, &k, &err);
+	CHECK_MSG(tide_archive_change_bans(a, &ban, 1, decide, &f, &err) == 0,
+	    "%s", err.text);
+	return f.stood;
 }
 
 static void
@@ -476,24 +515,200 @@ stored_and_deleted(void)
 	struct tide_config c;
 	struct tide_archive a;
 	struct tide_ban got;
-	struct tide_err err;
 
 	fixture_config(&c);
 	fixture_open_archive(&c, &a);
 	CHECK_INT(get(&a, "a@x", &got), 0);
-	CHECK_INT(tide_archive_put_bans(&a, two, 2, &err), 0);
+	put(&a, two, 2);
 	tide_archive_close(&a);
 	fixture_open_archive(&c, &a);
 	CHECK_INT(get(&a, "b@x", &got), 1);
 	CHECK(memcmp(&got, &two[1], sizeof got) == 0);
 	two[0].until_ms = T0 + 9;
-	CHECK_INT(tide_archive_put_bans(&a, two, 1, &err), 0);
+	put(&a, two, 1);
 	CHECK_INT(get(&a, "a@x", &got), 1);
 	CHECK_INT(got.until_ms, T0 + 9);
 	CHECK_INT(del(&a, "a@x"), 1);
 	CHECK_INT(del(&a, "a@x"), 0);
 	CHECK_INT(get(&a, "a@x", &got), 0);
 	CHECK_INT(get(&a, "b@x", &got), 1);
+	tide_archive_close(&a);
+}
+
+/* ---- one on top of the other --------------------------------------------- */
+
+#define HOUR 3600000ull
+#define NOW (T0 + HOUR / 2)
+#define MAP 7u
+
+/* A ban as an overflow makes it (cause 0: by hand), as it goes to settle. */
+struct coming {
+	uint8_t group;
+	uint32_t cause;
+	const char *profile;
+	uint64_t until; /* of one by hand, after T0 */
+};
+
+static const struct settle_case {
+	const char *name;
+	struct coming one, two; /* at T0, and at NOW */
+	enum tide_ban_outcome outcome;
+	uint64_t until; /* after T0; an overflow's ban lasts an hour */
+	uint32_t times;
+	uint8_t group;
+	const char *profile, *reason;
+} settles[] = {
+	{ "a second overflow lasts from now on", { TIDE_OKSENDER, 1, "p", 0 },
+	    { TIDE_OKSENDER, 2, "p", 0 }, TIDE_BAN_LENGTHENED, HOUR * 3 / 2, 2,
+	    TIDE_OKSENDER, "p", "" },
+	{ "the same one again changes nothing", { TIDE_OKSENDER, 1, "p", 0 },
+	    { TIDE_OKSENDER, 1, "p", 0 }, TIDE_BAN_KNOWN, HOUR, 1,
+	    TIDE_OKSENDER, "p", "" },
+	{ "an attempt while banned lengthens", { TIDE_OKSENDER, 1, "p", 0 },
+	    { TIDE_SBSENDER, 2, "p", 0 }, TIDE_BAN_LENGTHENED, 2 * HOUR, 2,
+	    TIDE_OKSENDER, "p", "" },
+	{ "another profile: everywhere", { TIDE_OKSENDER, 1, "p", 0 },
+	    { TIDE_UNSENDER, 2, "q", 0 }, TIDE_BAN_LENGTHENED, HOUR * 3 / 2, 2,
+	    TIDE_UNSENDER, "", "" },
+	{ "by hand, for less: the later end, the manual reason",
+	    { TIDE_OKSENDER, 1, "p", 0 },
+	    { TIDE_BAN_MANUAL, 0, "", HOUR * 3 / 4 }, TIDE_BAN_LENGTHENED, HOUR,
+	    2, TIDE_BAN_MANUAL, "", "by hand" },
+	{ "by hand, for more", { TIDE_OKSENDER, 1, "p", 0 },
+	    { TIDE_BAN_MANUAL, 0, "", 50 * HOUR }, TIDE_BAN_LENGTHENED,
+	    50 * HOUR, 2, TIDE_BAN_MANUAL, "", "by hand" },
+	{ "an overflow after one by hand: the manual one stays",
+	    { TIDE_BAN_MANUAL, 0, "", 50 * HOUR }, { TIDE_OKSENDER, 1, "p", 0 },
+	    TIDE_BAN_LENGTHENED, 50 * HOUR, 2, TIDE_BAN_MANUAL, "", "by hand" },
+	{ "but an overflow that lasts longer lengthens it",
+	    { TIDE_BAN_MANUAL, 0, "", HOUR }, { TIDE_OKSENDER, 1, "p", 0 },
+	    TIDE_BAN_LENGTHENED, HOUR * 3 / 2, 2, TIDE_BAN_MANUAL, "",
+	    "by hand" },
+	{ "one that has ended is no matter", { TIDE_BAN_MANUAL, 0, "", 1 },
+	    { TIDE_OKSENDER, 1, "p", 0 }, TIDE_BAN_MADE, HOUR * 3 / 2, 1,
+	    TIDE_OKSENDER, "p", "" },
+};
+
+static enum tide_ban_outcome
+settle(struct tide_ban *ban, const struct coming *c, const struct tide_ban *old,
+    uint64_t now)
+{
+	const struct tide_ban_terms terms = {
+		.now_ms = now, .lasts_ms = HOUR, .most_ms = 10 * HOUR
+	};
+
+	*ban = ban_of("a@x", T0 + c->until);
+	put_in(ban, c->profile);
+	ban->group = c->group;
+	ban->map = c->cause != 0 ? MAP : 0;
+	ban->cause[0] = c->cause;
+	if (c->cause == 0)
+		memcpy(ban->reason, "by hand", 8);
+	return tide_ban_settle(ban, old, &terms);
+}
+
+static void
+settled(void)
+{
+	struct tide_ban one, two;
+	size_t i;
+
+	for (i = 0; i < LENGTH(settles); i++) {
+		const struct settle_case *s = &settles[i];
+		enum tide_ban_outcome outcome;
+
+		CHECK_INT(settle(&one, &s->one, NULL, T0), TIDE_BAN_MADE);
+		outcome = settle(&two, &s->two, &one, NOW);
+		CHECK_MSG(outcome == s->outcome &&
+			two.until_ms == T0 + s->until &&
+			two.times == s->times && two.group == s->group &&
+			strcmp(two.profile, s->profile) == 0 &&
+			strcmp(two.reason, s->reason) == 0,
+		    "%s: outcome %d, until %llu, times %u, group %u, «%s» «%s»",
+		    s->name, (int)outcome,
+		    (unsigned long long)(two.until_ms - T0), two.times,
+		    two.group, two.profile, two.reason);
+		CHECK(tide_ban_is_newer(&two, &one) ==
+		    (s->outcome != TIDE_BAN_KNOWN));
+		CHECK(!tide_ban_is_newer(&one, &two));
+	}
+}
+
+/* Killed after it was stored, told again: by whatever came in between. */
+static void
+told_again(void)
+{
+	const struct coming all[] = { { TIDE_OKSENDER, 1, "p", 0 },
+		{ TIDE_SBSENDER, 2, "p", 0 }, { TIDE_UNSENDER, 3, "q", 0 },
+		{ TIDE_BAN_MANUAL, 0, "", 2 * HOUR },
+		{ TIDE_SBSENDER, 4, "q", 0 } };
+	struct tide_ban ban, again;
+	size_t i;
+
+	CHECK_INT(settle(&ban, &all[0], NULL, T0), TIDE_BAN_MADE);
+	for (i = 1; i < LENGTH(all); i++) {
+		CHECK_INT(
+		    settle(&again, &all[i], &ban, NOW), TIDE_BAN_LENGTHENED);
+		ban = again;
+	}
+	for (i = 0; i < LENGTH(all); i++) {
+		if (all[i].cause == 0)
+			continue;
+		CHECK_INT(settle(&again, &all[i], &ban, NOW), TIDE_BAN_KNOWN);
+		CHECK(memcmp(&again, &ban, sizeof ban) == 0);
+	}
+	ban.map++; /* the same numbers of another map are other overflows */
+	CHECK_INT(settle(&again, &all[0], &ban, NOW), TIDE_BAN_LENGTHENED);
+	CHECK_INT(again.map, MAP);
+	CHECK_INT(again.cause[1], 0);
+}
+
+static void
+lengthened_to_the_most(void)
+{
+	struct tide_ban ban, next;
+	uint32_t i;
+
+	CHECK_INT(settle(&ban, &(struct coming){ TIDE_OKSENDER, 1, "p", 0 },
+		      NULL, T0),
+	    TIDE_BAN_MADE);
+	for (i = 2; i < 20; i++) {
+		(void)settle(&next,
+		    &(struct coming){ TIDE_SBSENDER, i, "p", 0 }, &ban, T0);
+		ban = next;
+	}
+	CHECK_INT(ban.until_ms, T0 + 10 * HOUR);
+	CHECK_INT(ban.times, 19);
+	CHECK_INT(ban.cause[0], 19);
+	CHECK_INT(ban.cause[7], 12);
+}
+
+/* Two of one key in one transaction: the second is settled on the first. */
+static enum tide_ban_fate
+add_up(void *arg, size_t i, struct tide_ban *ban, const struct tide_ban *old)
+{
+	(void)arg;
+	CHECK_INT(old != NULL, i == 1);
+	if (old != NULL)
+		ban->times += old->times;
+	return TIDE_BAN_STORE;
+}
+
+static void
+two_of_one_key(void)
+{
+	struct tide_ban two[] = { ban_of("a@x", T0 + 1),
+		ban_of("a@x", T0 + 2) };
+	struct tide_config c;
+	struct tide_archive a;
+	struct tide_ban got;
+	struct tide_err err;
+
+	fixture_config(&c);
+	fixture_open_archive(&c, &a);
+	CHECK_INT(tide_archive_change_bans(&a, two, 2, add_up, NULL, &err), 0);
+	CHECK_INT(get(&a, "a@x", &got), 1);
+	CHECK_INT(got.times, 2);
 	tide_archive_close(&a);
 }
 
@@ -522,7 +737,7 @@ walk_drops_expired(void)
 	for (i = 0; i < 300; i++) {
 		(void)snprintf(key, sizeof key, "s%03u@x", i);
 		ban = ban_of(key, i % 100 == 99 ? T0 + 5 : T0);
-		CHECK_INT(tide_archive_put_bans(&a, &ban, 1, &err), 0);
+		put(&a, &ban, 1);
 	}
 	for (i = 0; i < 2; i++) {
 		n = 0;
@@ -564,7 +779,7 @@ damaged_records(void)
 
 	fixture_config(&c);
 	fixture_open_archive(&c, &a);
-	CHECK_INT(tide_archive_put_bans(&a, &good, 1, &err), 0);
+	put(&a, &good, 1);
 	bad.check = tide_hash_check(&bad.ban, sizeof bad.ban) ^ 1;
 	put_raw(&a, "bent@x", &bad, sizeof bad);
 	put_raw(&a, "short@x", &bad, sizeof bad - 1);
@@ -592,5 +807,9 @@ CHECK_CASES({ "publish, find, withdraw", publish_find_withdraw },
     { "a table without room", no_room_at_all },
     { "a reader never sees a torn ban", never_torn },
     { "the archive stores, replaces, deletes", stored_and_deleted },
+    { "a ban on top of another", settled },
+    { "an overflow told again changes nothing", told_again },
+    { "lengthened up to the most", lengthened_to_the_most },
+    { "two of one key in one transaction", two_of_one_key },
     { "a walk drops what has expired", walk_drops_expired },
     { "damaged records are skipped", damaged_records })

@@ -21,7 +21,8 @@ static struct tide_adder me;
 /* ---- overflows as they are reported ------------------------------------ */
 
 static uint32_t reported[CLASSES][KEYS];
-static bool hold_back; /* as while a ban is being written */
+static uint32_t last_number; /* of the last one told, dealt with or not */
+static bool hold_back;	     /* as while a ban is being written */
 
 static bool
 on_overflow(void *arg, const struct tide_overflow *o)
@@ -29,6 +30,7 @@ on_overflow(void *arg, const struct tide_overflow *o)
 	uint32_t n = flow_fixture_number(o->key, o->length);
 
 	(void)arg;
+	last_number = o->number;
 	if (hold_back)
 		return false;
 	CHECK(o->class < CLASSES);
@@ -239,6 +241,62 @@ test_overflow_is_held_until_dealt_with(void)
 	flow_fixture_free(&x);
 }
 
+/* Told again, also by the next collector, it has its number; the next one at
+ * the same floor has another, and so has that of a bucket made anew. */
+static void
+test_overflows_are_told_apart(void)
+{
+	struct tide_err err;
+	uint32_t first, n;
+
+	make(10, 100, 3);
+	hold_back = true;
+	(void)add(0, 2, 4);
+	first = last_number;
+	last_number = ~first;
+	tide_pool_resolve(&x.pool);
+	CHECK_INT(last_number, first);
+	last_number = ~first;
+	CHECK(tide_pool_rebuild(&x.pool, &err) == 0);
+	tide_pool_resolve(&x.pool);
+	CHECK_INT(last_number, first);
+	hold_back = false;
+	tide_pool_resolve(&x.pool);
+	CHECK_INT(reported[0][2], 1);
+	for (n = 0; n < 3; n++) {
+		(void)add(0, 2, 4);
+		CHECK_INT(reported[0][2], n + 2);
+		CHECK(last_number != first);
+		first = last_number;
+	}
+	tide_pool_tick(&x.pool, 0);
+	tide_pool_reclaim(&x.pool);
+	(void)add(0, 2, 4);
+	CHECK(last_number != first);
+	audit();
+	flow_fixture_free(&x);
+}
+
+/* What is not told yet is not wiped away. */
+static void
+test_reset_leaves_an_overflow(void)
+{
+	char text[128];
+	struct tide_flow_key key;
+
+	make(10, 100, 3);
+	key = flow_fixture_key(&x.flow, 2, text);
+	hold_back = true;
+	(void)add(0, 2, 4);
+	CHECK_INT(tide_pool_reset(&x.pool, 0, &key), TIDE_RESET_BUSY);
+	CHECK_INT(level(0, 2), 4);
+	hold_back = false;
+	tide_pool_resolve(&x.pool);
+	CHECK_INT(reported[0][2], 1);
+	CHECK_INT(tide_pool_reset(&x.pool, 0, &key), TIDE_RESET_DONE);
+	flow_fixture_free(&x);
+}
+
 static void
 test_drops_while_over_make_more_overflows(void)
 {
@@ -271,6 +329,44 @@ test_leaks_by_the_clock(void)
 	(void)add(0, 2, 1);
 	tide_pool_leak(&x.pool, 1000000000ull * 1000 + 1);
 	CHECK_INT(level(0, 2), 1);
+	flow_fixture_free(&x);
+}
+
+/* More than one round works off: empty to all at once, freed by and by, and
+ * who gets a drop meanwhile keeps it. */
+static void
+test_many_run_empty_at_once(void)
+{
+	const uint32_t many = 30000;
+	struct tide_flow_key key;
+	char text[128];
+	uint32_t n, rounds;
+
+	make(many, many * 8, 8);
+	for (n = 0; n < many - 500; n++) {
+		key = flow_fixture_key(&x.flow, n, text);
+		CHECK(tide_pool_add(&x.pool, 0, &key, 1));
+	}
+	tide_pool_leak(&x.pool, 1000);
+	for (n = 0; n < many - 500; n++)
+		CHECK_INT(level(0, n), 0);
+	CHECK(x.flow.class[0].due != 0);
+	CHECK(atomic_load(&x.flow.class[0].live) > 0);
+	audit();
+	for (n = 0; n < many - 500; n += 1000)
+		(void)add(0, n, 2);
+	for (rounds = 0; x.flow.class[0].due != 0; rounds++) {
+		CHECK(rounds < 20);
+		tide_pool_leak(&x.pool, 1000);
+		audit();
+	}
+	CHECK_INT(
+	    atomic_load(&x.flow.class[0].live), (many - 500 + 999) / 1000);
+	for (n = 0; n < many - 500; n += 1000)
+		CHECK_INT(level(0, n), 2);
+	tide_pool_leak(&x.pool, 3000);
+	tide_pool_leak(&x.pool, 3000);
+	CHECK_INT(atomic_load(&x.flow.class[0].live), 0);
 	flow_fixture_free(&x);
 }
 
@@ -357,9 +453,9 @@ test_reset(void)
 
 	make(10, 100, 8);
 	key = flow_fixture_key(&x.flow, 2, text);
-	CHECK(!tide_pool_reset(&x.pool, 0, &key));
+	CHECK_INT(tide_pool_reset(&x.pool, 0, &key), TIDE_RESET_NONE);
 	(void)add(0, 2, 6);
-	CHECK(tide_pool_reset(&x.pool, 0, &key));
+	CHECK_INT(tide_pool_reset(&x.pool, 0, &key), TIDE_RESET_DONE);
 	CHECK_INT(level(0, 2), 0);
 	audit();
 	flow_fixture_free(&x);
@@ -402,9 +498,12 @@ test_saved_and_loaded(void)
 {
 	struct tide_err err;
 	uint32_t n, before[KEYS];
+	int same[TIDE_CLASSES];
 	char *bytes;
 	size_t size;
 
+	for (n = 0; n < TIDE_CLASSES; n++)
+		same[n] = (int)n;
 	make(400, 4000, 20);
 	for (n = 0; n < KEYS; n++)
 		(void)add(n % CLASSES, n, 1 + n % 20);
@@ -414,13 +513,14 @@ test_saved_and_loaded(void)
 	flow_fixture_free(&x);
 
 	make(600, 9000, 20); /* of other sizes, and 2.5 leaks later */
-	CHECK(tide_flow_load(&x.pool, bytes, size, 2500) > 0);
+	CHECK(tide_flow_load(&x.pool, bytes, size, same, 2500) > 0);
 	for (n = 0; n < KEYS; n++)
 		CHECK_INT(
 		    level(n % CLASSES, n), before[n] > 2 ? before[n] - 2 : 0);
 	audit();
-	CHECK_INT(tide_flow_load(&x.pool, bytes, size - 1, 0) > 0, 1);
-	(void)tide_flow_load(&x.pool, "hostile bytes, of no use at all", 31, 0);
+	CHECK_INT(tide_flow_load(&x.pool, bytes, size - 1, same, 0) > 0, 1);
+	(void)tide_flow_load(
+	    &x.pool, "hostile bytes, of no use at all", 31, same, 0);
 	audit();
 	free(bytes);
 	flow_fixture_free(&x);
@@ -457,9 +557,13 @@ CHECK_CASES({ "agrees with the oracle, depth 10", test_oracle },
     { "a first drop shows after the drain", test_first_drop_shows_after_drain },
     { "an overflow stays until it is dealt with",
 	test_overflow_is_held_until_dealt_with },
+    { "two overflows are told apart, one told twice is not",
+	test_overflows_are_told_apart },
+    { "a reset leaves an overflow to be told", test_reset_leaves_an_overflow },
     { "drops on an overflowed bucket are counted",
 	test_drops_while_over_make_more_overflows },
     { "leaks by the clock, never backwards", test_leaks_by_the_clock },
+    { "many run empty at once", test_many_run_empty_at_once },
     { "strings are shared between classes", test_strings_are_shared },
     { "a flood evicts the emptiest, not the one that matters", test_flood },
     { "a string space that runs dry", test_no_room_for_strings },

@@ -9,6 +9,7 @@
 #include "check.h"
 #include "fixture.h"
 #include "tidemark/checkpoint.h"
+#include "tidemark/clock.h"
 #include "tidemark/sealer.h"
 
 #define T0 1000000ull
@@ -155,7 +156,7 @@ restore(void)
 	map = fixture_make_map(&config, &archive);
 	tide_count(map->counters, TIDE_COUNT_LAPSES, 1); /* meanwhile */
 	CHECK_INT(tide_checkpoint_restore(&archive, map, &taken, &err), 1);
-	free(taken.bytes);
+	tide_carried_free(&taken);
 	CHECK_INT(taken.taken_ms, T0 + 50);
 	CHECK_INT(tide_counter_get(map->counters, 0, TIDE_COUNT_LAPSES), 4712);
 	CHECK_INT(atomic_load(&map->control->bypass_until_ms), 99);
@@ -167,7 +168,54 @@ restore(void)
 	q.until_ms = T0 + 50;
 	CHECK_INT(fixture_ask(&archive, map, &q, NULL), TIDE_ABSENT);
 	CHECK_INT(tide_checkpoint_restore(&archive, map, &taken, &err), 1);
-	free(taken.bytes);
+	tide_carried_free(&taken);
+	end();
+}
+
+/* Another boot, with the profiles in another order: numbers go by name. */
+static void
+restored_by_name(void)
+{
+	struct tide_allowance a;
+	struct tide_take take = { .cost = 3000 };
+	struct tide_carried taken;
+	struct tide_profile first;
+	struct tide_err err = { "" };
+
+	start();
+	CHECK(config.profiles >= 2);
+	tide_count_profile(map->counters, 0, TIDE_COUNT_MESSAGES, 5);
+	tide_count_profile(map->counters, 1, TIDE_COUNT_MESSAGES, 7);
+	CHECK_INT(tide_allowance_make(
+		      &a, 10, (struct tide_rate){ 10, 1000ull * 86400 }, &err),
+	    0);
+	take.key = tide_tokens_key(&archive.key, 1, "ann", 3);
+	take.allowance = a;
+	CHECK_INT(tide_tokens_take(&map->tokens, &take, tide_clock_mono_ms()),
+	    TIDE_TOKENS_TAKEN);
+	write_at(T0 + 50);
+	tide_sealer_close(&sealer);
+	tide_map_detach(map);
+	CHECK(unlink(fixture_live_path(&config)) == 0);
+	first = config.profile[0];
+	config.profile[0] = config.profile[1];
+	config.profile[1] = first;
+	map = fixture_make_map(&config, &archive);
+	CHECK_INT(tide_checkpoint_restore(&archive, map, &taken, &err), 1);
+	CHECK_STR(taken.profiles.name[0], first.name);
+	CHECK_INT(tide_counter_get(map->counters, 1, TIDE_COUNT_MESSAGES), 7);
+	CHECK_INT(tide_counter_get(map->counters, 2, TIDE_COUNT_MESSAGES), 5);
+	CHECK_INT(
+	    tide_tokens_load(&map->tokens,
+		taken.part[TIDE_CARRIED_TOKENS].bytes,
+		taken.part[TIDE_CARRIED_TOKENS].size, tide_clock_mono_ms(), 0),
+	    1);
+	CHECK_INT(tide_tokens_level(
+		      &map->tokens, take.key, &a, tide_clock_mono_ms()) /
+		1000,
+	    7);
+	tide_carried_free(&taken);
+	CHECK_INT(tide_sealer_open(&sealer, map, &archive, T0 + 80, &err), 0);
 	end();
 }
 
@@ -427,7 +475,7 @@ of_other_sizes(void)
 	config.window_senders = 5000;
 	map = fixture_make_map(&config, &archive);
 	CHECK_INT(tide_checkpoint_restore(&archive, map, &taken, &err), 1);
-	free(taken.bytes);
+	tide_carried_free(&taken);
 	CHECK_INT(tide_archive_has_window(&archive, 1, &err), 1);
 	end();
 }
@@ -435,6 +483,7 @@ of_other_sizes(void)
 CHECK_CASES({ "none yet", none_yet }, { "written and loaded", write_and_load },
     { "two windows; one the archive has is left out", two_windows },
     { "restored into a new map; what came after is a gap", restore },
+    { "profiles and accounts go by name", restored_by_name },
     { "two sides take turns", sides_take_turns },
     { "unchanged chunks are skipped", unchanged_chunks_are_skipped },
     { "windows of several chunks", large_windows },

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
@@ -224,10 +225,65 @@ test_threads(void)
 	}
 }
 
+/* ---- as records --------------------------------------------------------- */
+
+#define MORE 256u
+static _Alignas(64) struct tide_distinct_sketch others[MORE];
+
+/* 40 yesterday, 100 today; saved six hours into today. */
+static const struct carry_case {
+	const char *name;
+	uint64_t capacity, later;
+	double current, both;
+} carries[] = {
+	{ "at once", CAPACITY, 0, 100, 140 },
+	{ "the same day", CAPACITY, DAY / 2, 100, 140 },
+	{ "the next day", CAPACITY, DAY, 0, 100 },
+	{ "two days later", CAPACITY, 2 * DAY, 0, 0 },
+	{ "into a larger table", MORE, 0, 100, 140 },
+	{ "into a smaller one", 16, 0, 100, 140 },
+};
+
+static void
+test_carried(void)
+{
+	const uint64_t now = 5 * DAY / 2; /* another boot's clock */
+	const uint64_t saved_at = T0 + DAY / 4, one = 1;
+	struct tide_hash account = tide_tokens_key(&key, 1, &one, sizeof one);
+	const struct carry_case *c;
+	struct tide_err err;
+	char *bytes;
+	size_t size;
+
+	set_up();
+	account = tide_tokens_key(&key, 1, &one, sizeof one);
+	add_range(1, 0, 40, T0 - DAY / 2);
+	add_range(1, 1000, 100, T0);
+	add_range(2, 0, 7, T0 - 3 * DAY); /* long over */
+	CHECK_INT(tide_distinct_save(&table, saved_at, &bytes, &size, &err), 0);
+	for (c = carries; c < carries + sizeof carries / sizeof *carries; c++) {
+		struct tide_distinct to = { others, c->capacity, DAY };
+		struct tide_estimate e;
+
+		memset(others, 0, sizeof others);
+		CHECK_MSG((tide_distinct_load(&to, bytes, size, now,
+			       c->later) == 1) == (c->both > 0),
+		    "%s", c->name);
+		e = tide_distinct_estimate(&to, account, now);
+		CHECK_MSG(fabs(e.current - c->current) <= 0.25 * c->current &&
+			fabs(e.both - c->both) <= 0.25 * c->both,
+		    "%s: %.1f and %.1f", c->name, e.current, e.both);
+	}
+	memset(bytes, 0xff, size);
+	(void)tide_distinct_load(&table, bytes, size, now, 0);
+	free(bytes);
+}
+
 CHECK_CASES({ "errors with 64, 128 and 256 registers", test_errors },
     { "none and one are known exactly", test_small },
     { "2,000 mails to 40 regulars, 2,000 to strangers", test_told_apart },
     { "two generations", test_generations },
     { "late adders and clock steps", test_late },
     { "sketches are inherited empty", test_inherited },
-    { "threads leave what one would", test_threads })
+    { "threads leave what one would", test_threads },
+    { "saved as records, and loaded after a boot", test_carried })

@@ -140,6 +140,28 @@ outgrown(void)
 	CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_OUTGROWN);
 }
 
+/* Numbers of classes and profiles in it would mean others. */
+static void
+other_profiles(void)
+{
+	struct tide_config c;
+	struct tide_err why;
+	struct tide_profile first;
+
+	make_used(&c);
+	CHECK(c.profiles >= 2);
+	first = c.profile[0];
+	c.profile[0] = c.profile[1];
+	c.profile[1] = first;
+	CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_OUTGROWN);
+	CHECK(strstr(why.text, "has other profiles") != NULL);
+	CHECK_INT(mark(&c), 4711);
+	CHECK_INT(open_live(&c, true, &why), TIDE_LIVE_MADE);
+	CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_RESUMED);
+	c.profiles--;
+	CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_OUTGROWN);
+}
+
 /* Killed while it was replaced, and started with the old sizes again. */
 static void
 retired(void)
@@ -669,6 +691,7 @@ pulse_and_bypass(void)
 
 CHECK_CASES({ "made where there is none", made }, { "resumed", resumed },
     { "outgrown, then replaced", outgrown },
+    { "other profiles, or in another order", other_profiles },
     { "retired, but not yet replaced", retired },
     { "of another archive", other_archive },
     { "heads changed: another boot, version, layout, damage", changed_heads },

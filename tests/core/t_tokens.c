@@ -579,6 +579,136 @@ test_figure_greedy(void)
 	CHECK_INT(most_in(1), 200);
 }
 
+/* ---- as records --------------------------------------------------------- */
+
+#define ACCOUNTS 3000u
+
+/* Of any block and home. */
+static struct tide_hash
+spread(uint64_t i)
+{
+	static const struct tide_hash_key key = { { 0x5a, 1 } };
+
+	return tide_tokens_key(&key, 1, &i, sizeof i);
+}
+
+/* Account i has taken i % 10 + 1 tokens of 10; one comes back in 6 minutes. */
+static void
+take_some(uint64_t i, uint64_t tokens, uint64_t now)
+{
+	struct tide_take t = { spread(i), allowance(10, 10, HOUR),
+		tokens * 1000, 0, 0, 0 };
+
+	CHECK_INT(tide_tokens_take(&table, &t, now), TIDE_TOKENS_TAKEN);
+}
+
+static uint64_t
+level_of(uint64_t i, uint64_t now)
+{
+	struct tide_allowance a = allowance(10, 10, HOUR);
+
+	return tide_tokens_level(&table, spread(i), &a, now);
+}
+
+/* Half of the accounts, in a table of the first size; another half of the
+ * slots was used by others that are full by now. */
+static char *
+save_some(uint64_t capacity, size_t *size)
+{
+	struct tide_err err;
+	char *bytes;
+	uint64_t i;
+
+	clear(capacity);
+	for (i = 0; i < ACCOUNTS; i++)
+		take_some(2 * i + 1, 1, T0 - 2 * HOUR);
+	for (i = 0; i < ACCOUNTS; i++)
+		take_some(2 * i, i % 10 + 1, T0);
+	CHECK_INT(tide_tokens_save(&table, T0, &bytes, size, &err), 0);
+	return bytes;
+}
+
+static const struct carry_case {
+	const char *name;
+	uint64_t from, to; /* sizes */
+	uint64_t later_s;
+} carries[] = {
+	{ "at once", 8192, 8192, 0 },
+	{ "half an hour later", 8192, 8192, 1800 },
+	{ "an hour later all are full", 8192, 8192, 3600 },
+	{ "into a smaller table", 16384, 8192, 600 },
+	{ "into a larger one", 8192, TABLE, 600 },
+};
+
+static void
+test_carried(void)
+{
+	const struct carry_case *c;
+	uint64_t i, now, want;
+	unsigned loaded;
+	char *bytes;
+	size_t size;
+
+	for (c = carries; c < carries + LENGTH(carries); c++) {
+		bytes = save_some(c->from, &size);
+		clear(c->to);
+		now = 777777; /* another boot's clock */
+		loaded = tide_tokens_load(
+		    &table, bytes, size, now, c->later_s * 1000);
+		CHECK_MSG(
+		    (loaded > 0) == (c->later_s < HOUR / 1000), "%s", c->name);
+		for (i = 0; i < ACCOUNTS; i++) {
+			want = (9 - i % 10) * 1000 + c->later_s * 1000 / 360;
+			want = want > 10000 ? 10000 : want;
+			CHECK_MSG(level_of(2 * i, now) == want,
+			    "%s: account %llu has %llu, not %llu", c->name,
+			    (unsigned long long)i,
+			    (unsigned long long)level_of(2 * i, now),
+			    (unsigned long long)want);
+			CHECK_INT(level_of(2 * i + 1, now), 10000);
+		}
+		free(bytes);
+	}
+}
+
+/* Workers were faster: what they took and what was lacking add up. */
+static void
+test_carried_late(void)
+{
+	char *bytes;
+	size_t size;
+	uint64_t i;
+
+	bytes = save_some(8192, &size);
+	clear(8192);
+	for (i = 0; i < ACCOUNTS; i++)
+		take_some(2 * i, 1, T0);
+	(void)tide_tokens_load(&table, bytes, size, T0, 0);
+	for (i = 0; i < ACCOUNTS; i++)
+		CHECK_INT(
+		    level_of(2 * i, T0), i % 10 == 9 ? 0 : (8 - i % 10) * 1000);
+	free(bytes);
+}
+
+static void
+test_carried_hostile(void)
+{
+	uint64_t words[4096], i;
+	unsigned round;
+
+	clear(8192);
+	for (round = 0; round < 200; round++) {
+		for (i = 0; i < LENGTH(words); i++)
+			words[i] = random_below(round % 2 ? UINT64_MAX : 9000);
+		for (i = 1; i < LENGTH(words); i += 8)
+			words[i] = 1ull << random_below(64);
+		(void)tide_tokens_load(&table, (const char *)words,
+		    random_below(sizeof words), T0, random_below(UINT64_MAX));
+	}
+	(void)tide_tokens_load(&table, NULL, 0, T0, 0);
+	CHECK(level_of(1, T0) <= 10000);
+}
+
 CHECK_CASES({ "single takes", test_takes },
     { "a clock stepped back years: empty, then as usual", test_recovers },
     { "retry after: then, and not before", test_retry },
@@ -594,4 +724,7 @@ CHECK_CASES({ "single takes", test_takes },
 	test_oracle },
     { "the same, more accounts than slots", test_oracle_crowded },
     { "100 and 100/day: never more than 200 in a day", test_figure },
-    { "the greediest sender", test_figure_greedy })
+    { "the greediest sender", test_figure_greedy },
+    { "saved as records, and loaded after a boot", test_carried },
+    { "loaded beside workers", test_carried_late },
+    { "hostile records", test_carried_hostile })

@@ -34,12 +34,13 @@ acks()
 nobody_serves() { same "$(field workers)" 0; }
 log_has() { grep -q -e "$1" "$D/log" || { tail -n 5 "$D/log"; return 1; }; }
 
-workers=64
+workers=64 accounts=8192
 
 # A token comes back in three hours: none does while we test.
 tokens_conf()
 {
-	daemon_conf "max_workers = $workers" '[profile external]' \
+	daemon_conf "max_workers = $workers" "max_accounts = $accounts" \
+	    '[profile external]' \
 	    'tokens_rate = 8/1d' 'allow = 198.51.100.0/24' \
 	    "tokens_overrides = $D/overrides" "$@"
 }
@@ -103,6 +104,40 @@ lost_in_the_middle()
 check "a client that vanishes pays for what was accepted, no more" \
     lost_in_the_middle
 
+# ---- several limits ---------------------------------------------------------
+
+# Two of them, of which the second is the closer one at first.
+tokens_conf 'tokens_mode = enforce' 'tokens_also = 40:40/365d 1000:1k/1d'
+check "reload: a further limit" tidemark reload
+was=$(counter tokens_taken)
+check "the closest of several limits holds, to many at once" \
+    acks 40 -c 8 -n 100 -m 20 --auth two
+check "nothing was taken for those refused" \
+    same "$(($(counter tokens_taken) - was))" 40
+tokens_conf 'tokens_mode = enforce'
+check "reload: without it" tidemark reload
+check "the first limit was charged as much, no more" \
+    acks 60 -c 8 -n 100 -m 20 --auth two
+bad_limit()
+{
+	tokens_conf 'tokens_mode = enforce' "tokens_also = $1"
+	tidemark reload >"$D/reload.out" 2>&1 && return 1
+	cat "$D/reload.out"
+	grep -q "$2" "$D/reload.out"
+}
+check "a word that is no limit" bad_limit 20/1h 'is no limit such as'
+check "too many of them" bad_limit '1:1/h 2:1/h 3:1/h 4:1/h 5:1/h' 'at most 4'
+tokens_conf 'tokens_mode = enforce' 'tokens_also = 3:3/365d'
+check "reload: another" tidemark reload
+aborted()
+{
+	"$FEED" -s "local:$D/run/external.sock" -n 20 -c 4 --auth gone --abort \
+	    --quiet tests/demo/sample.mbox >"$D/feed.out" 2>&1
+	cat "$D/feed.out"
+}
+check "messages that are given up" aborted
+check "are given back to every limit" acks 3 -n 9 --auth gone
+
 # ---- delay, and overrides --------------------------------------------------
 
 tokens_conf 'tokens_mode = enforce' 'tokens_action = delay'
@@ -151,13 +186,16 @@ check "and over a restart" restarted
 
 resized()
 {
-	workers=80
+	workers=$1 accounts=$2
 	daemon_stop
 	tokens_conf 'tokens_mode = enforce'
-	daemon_start && log_has 'with its new sizes; nothing was lost' &&
+	daemon_start && log_has 'made anew (.*: has other sizes' &&
+	    log_has 'carried over: .* [1-9][0-9]* allowances' &&
 	    acks 0 -n 5 --auth frank
 }
-check "and over a map of another size" resized
+check "and over a map of another size" resized 80 8192
+check "and one with more accounts" resized 80 65536
+check "and one with fewer" resized 80 16384
 
 # ---- dry-run ---------------------------------------------------------------
 

@@ -320,6 +320,39 @@ account()
 	check "and on the other daemon" passes 127.0.10.1 alias1@from.test
 }
 
+# ---- allowances ------------------------------------------------------------
+
+# said COUNT PATTERN - so many lines of the last dialogue.
+said()
+{
+	same "$(grep -c "$2" "$RIG/dialogue")" "$1"
+}
+
+# Ten tokens, of which none comes back meanwhile; one a recipient, and one for
+# each KiB that sendmail passes on as SIZE=.
+allowances()
+{
+	with "" "tokens_mode = enforce;tokens_burst = 10;tokens_rate = 10/365d;tokens_per_data = 1024"
+	rcpt="RCPT TO:<$ok>"
+	talk "$RIG_INT" 127.0.19.1 'MAIL FROM:<data@from.test> SIZE=4096' \
+		"3x$rcpt" RSET >/dev/null
+	check "two recipients of 4 KiB take ten tokens" said 2 '^< 250 2.1.5 '
+	check "a third is refused, with the reason" \
+		said 1 '^< 554 5.7.1 .*Not enough tokens available'
+	talk "$RIG_INT" 127.0.19.1 'MAIL FROM:<data@from.test>' "12x$rcpt" \
+		drop >/dev/null
+	check "given up, nothing was charged; without a size one each" \
+		said 10 '^< 250 2.1.5 '
+	check "past them none" said 2 '^< 554 5.7.1 '
+	check "a lost connection gives back, too" within 10 \
+		tally 10 1 "$RIG_INT" 127.0.19.1 \
+		"11xmessage data@from.test $ok"
+	check "others have their own" tally 10 0 "$RIG_INT" 127.0.19.1 \
+		"10xmessage more@from.test $ok"
+	check "the other daemon asks for none" tally 11 0 "$RIG_EXT" 127.0.19.1 \
+		"11xmessage data@from.test $ok"
+}
+
 # ---- what stays open -------------------------------------------------------
 
 dry_run()
@@ -560,6 +593,7 @@ if check "Tidemark starts" launch; then
 	protected
 	lengthened
 	account
+	allowances
 	dry_run
 	always_open
 	null_sender

@@ -81,7 +81,9 @@ flow_conf()
 	    'oksender_mode = enforce' 'oksender_limit = 10/1min' \
 	    'oksender_leak = 10s' 'oksender_ban = 10min' \
 	    'cbsender_mode = enforce' 'cbsender_limit = 10/1min' \
-	    'cbsender_leak = 10s' 'cbsender_ban = 10min' "$@"
+	    'cbsender_leak = 10s' 'cbsender_ban = 10min' \
+	    'okip_mode = enforce' 'okip_limit = 100/1h' 'okip_leak = 1h' \
+	    'allow = friend@bulk.example @friendly.example 198.51.100.64/26' "$@"
 }
 
 # ---- an overflow makes a ban -------------------------------------------------
@@ -117,7 +119,8 @@ check "status --json, too" \
     json '$r->{flow}{bans} == 1 && $r->{flow}{overflows} >= 1 &&
 	$r->{flow}{buckets} >= 2 &&
 	$r->{flow}{max_buckets} > $r->{flow}{buckets}' status
-check "unban lifts it" says 'many@busy.example|192.0.2.0/24 is no longer' \
+check "unban lifts it, and says what it was" \
+    says 'many@busy.example|192.0.2.0/24 is no longer banned; it was for another [0-9]* min (OKSENDER' \
     tidemark unban many@busy.example
 check "at once" passes 192.0.2.1 many@busy.example
 check "and is not there" exits 1 tidemark banned many@busy.example
@@ -153,6 +156,18 @@ gone_from_list()
 	lacks "$1" "$D/said"
 }
 check "and no longer listed" gone_from_list slow@
+check "one from an IPv6 address" passes 2001:db8:5:6::7 six@busy.example
+tiers_there()
+{
+	for tier in '2001:db8:5:6::7 ' 2001:db8:5:6::/64 2001:db8:5::/56 \
+	    2001:db8:5::/48; do
+		tidemark bucket list --group okip | grep -F "$tier" || return 1
+	done
+}
+check "is in a bucket at each tier" within 3 tiers_there
+check "which are all emptied with it" says 'emptied 4 buckets ' \
+    tidemark bucket reset --group OKIP 2001:db8:5:6::7
+check "and no longer listed" gone_from_list ' 2001:db8'
 check "a reset of nothing is 1" exits 1 tidemark bucket reset nobody@nowhere.example
 
 # ---- reports -----------------------------------------------------------------
@@ -162,12 +177,25 @@ check "a report" says 'CBSENDER of external' tidemark report content-blocked \
 check "is a drop" json '$r->{group} eq "CBSENDER" && $r->{level} == 1 &&
 	$r->{key} eq "spam\@bulk.example|203.0.113.0/24"' \
     bucket list --group CBSENDER
-for _ in 1 2 3 4 5; do
-	tidemark report content-blocked --sender spam@bulk.example \
-	    --ip 203.0.113.5 >/dev/null
-done
+report_five()
+{
+	for _ in 1 2 3 4 5; do
+		tidemark report content-blocked --sender spam@bulk.example \
+		    --ip 203.0.113.5 >/dev/null
+	done
+}
+report_five
 check "many are a ban" within 3 is_banned spam@bulk.example
 check "that refuses" refused 203.0.113.5 spam@bulk.example
+banned_until=$(tidemark banned --json spam@bulk.example |
+    perl -MJSON::PP -ne 'print decode_json($_)->{until_ms}')
+report_five # nothing has leaked since: the same level
+made_twice()
+{
+	json "\$r->{times} == 2 && \$r->{until_ms} > $banned_until" \
+	    banned spam@bulk.example
+}
+check "as many again are a second overflow" within 3 made_twice
 check "without an address of a client" exits 2 \
     tidemark report content-blocked --sender spam@bulk.example
 check "with one that is none" exits 1 \
@@ -175,6 +203,13 @@ check "with one that is none" exits 1 \
 check "where it is off" exits 1 tidemark report content-blocked \
     --sender a@b.example --ip 192.0.2.1 --profile internal
 check "lifted" tidemark unban spam@bulk.example
+for who in '--sender friend@bulk.example --ip 203.0.113.5' \
+    '--sender any@friendly.example --ip 203.0.113.5' \
+    '--sender a@b.example --ip 198.51.100.77'; do
+	# shellcheck disable=SC2086 # words, by intent
+	check "on the allow list: $who" says 'on the list allow' \
+	    tidemark report content-blocked $who
+done
 
 # known FROM - its queue id is in the ring; to $qid.
 known()
@@ -198,6 +233,12 @@ check "and how far it reaches" \
     tidemark report content-blocked --queue-id NOSUCHID
 check "a queue id stands alone" exits 2 tidemark report content-blocked \
     --queue-id "$qid" --ip 192.0.2.1
+
+overflow_again()
+{
+	tidemark bucket reset spam@bulk.example
+	report_five && within 3 is_banned spam@bulk.example
+}
 
 # ---- by hand -----------------------------------------------------------------
 
@@ -226,6 +267,14 @@ check "not by one outside" exits 1 tidemark banned 203.0.114.9
 check "a domain's ban" tidemark ban @dom.example
 check "is found by an address in it" exits 0 tidemark banned a@dom.example
 check "unban takes several" tidemark unban @dom.example 203.0.113.0/24
+check "an overflow's ban" overflow_again
+check "by hand for less: the later end stays, the reason is new" \
+    says '([0-9]* min): enough' \
+    tidemark ban spam@bulk.example'|203.0.113.0/24' --for 1min --reason enough
+check "which is shown" json '$r->{by_hand} && $r->{reason} eq "enough" &&
+	$r->{times} == 2 && $r->{remaining_ms} > 60000' \
+    banned spam@bulk.example
+check "lifted" tidemark unban spam@bulk.example
 check "bits beyond the prefix are refused" \
     exits 1 tidemark ban 203.0.113.7/24
 check "and so is everybody" exits 1 tidemark ban 0.0.0.0/0

@@ -59,6 +59,37 @@ check "as JSON" sh -c "'$B/tidemark' -c '$conf' replay --json '$box' |
 	\$n++ if \$r->{type} eq \"overflow\" &&
 	    \$r->{key} eq \"sales\\@example.org\"; END { exit(\$n != 1) }'"
 
+# ---- who is never charged, and who rotates -------------------------------------
+
+# line SECOND CLIENT FROM - of a log of ours.
+line()
+{
+	echo "2026-01-02T10:00:${1}Z tidemark-milter[1]: Q$1: profile=external" \
+	    "daemon=x client=$2 auth=- from=<$3> rcpts=1 unknown=0 refused=0"
+}
+for i in 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do
+	line "$i" "2001:db8:5:6::$i" "friend@a.example"
+done >"$D/friend.log"
+check "a log: too many are an overflow" exits 1 replay "$D/friend.log"
+check "judged as the milter does: the one that overflows, then the ban" \
+	grep '^15 messages .*; 9 of them would have been refused, 8 by a ban' \
+	"$D/replay"
+sed -i 's/^oksender_mode/allow = friend@a.example\n&/' "$conf"
+check "who is allowed is not charged" exits 0 replay "$D/friend.log"
+daemon_conf '[profile external]' "socket = local:$D/run/external.sock" \
+	'oksender_mode = off' 'oksender_limit = 100/1h' 'oksender_leak = 1h' \
+	'okip_limit = 4/1h' 'okip_leak = 1h' 'ipv6_64 = 3' 'ipv6_56 = 100'
+check "who rotates through its prefix pays there" exits 1 \
+	replay "$D/friend.log"
+check "and nowhere else" sh -c "grep overflowed '$D/replay' |
+	grep -v 'These' | grep -v '2001:db8:5:6::/64  OKIP' | grep -c . |
+	grep -x 0"
+daemon_conf "[profile external]" "socket = local:$D/run/external.sock" \
+	"oksender_mode = enforce" "oksender_limit = 10/1h" \
+	"oksender_leak = 15min" "[profile internal]" \
+	"socket = local:$D/run/internal.sock" "oksender_mode = enforce" \
+	"oksender_limit = 100/1h" "oksender_leak = 1min"
+
 # ---- maildir -----------------------------------------------------------------
 
 split "$D/box"

@@ -1,0 +1,122 @@
+#!/bin/sh
+# t_restart.sh - what is known of senders outlives a restart: with the
+# profiles in another order, and without the live map, as after a reboot.
+# shellcheck disable=SC2016 # perl, by intent
+set -u
+. tests/lib/tap.sh
+. tests/lib/daemon.sh
+
+# mail COUNT PROFILE FROM - so many messages; how many passed is in $passed.
+mail()
+{
+	printf 'From %s Mon Mar  3 07:52:10 2025\nReturn-Path: <%s>\nFrom: %s\nTo: ann@example.org\nSubject: x\n\nx\n\n' \
+	    "$3" "$3" "$3" >"$D/box"
+	"$FEED" -s "local:$D/run/$2.sock" -n "$1" --client 192.0.2.1 --daemon X --quiet \
+	    "$D/box" >"$D/mail.out" 2>&1
+	cat "$D/mail.out"
+	passed=$(of acked "$D/mail.out")
+}
+
+# sends PASSED COUNT PROFILE FROM
+sends()
+{
+	want=$1
+	shift
+	mail "$@"
+	[ "$passed" -eq "$want" ]
+}
+
+# json EXPRESSION COMMAND... - true if it holds for some record, $r.
+json()
+{
+	want=$1
+	shift
+	tidemark "$@" --json >"$D/json" 2>&1
+	cat "$D/json"
+	WANT=$want perl -MJSON::PP -ne '
+		$r = decode_json($_);
+		$ok = 1 if eval $ENV{WANT};
+		die $@ if $@;
+		END { exit($ok ? 0 : 1) }' "$D/json"
+}
+
+# Five drops an hour, of which none leaks meanwhile; three tokens a year.
+ext='[profile external]
+oksender_mode = enforce
+oksender_limit = 6/1h
+oksender_leak = 1h
+oksender_ban = 1h'
+int='[profile internal]
+oksender_mode = enforce
+oksender_limit = 100/1h
+oksender_leak = 1h
+tokens_mode = enforce
+tokens_burst = 3
+tokens_rate = 3/365d
+distinct_mode = dry-run
+distinct_limit = 100'
+new='[profile another]
+oksender_mode = enforce
+oksender_limit = 6/1h
+oksender_leak = 1h'
+
+# started PROFILE... - stopped, and started with these.
+started()
+{
+	daemon_stop
+	daemon_conf "$@"
+	daemon_start
+}
+
+# Four in its bucket, in external; one banned there; two tokens of three gone.
+holds()
+{
+	check "$1: a bucket is as full, in its profile" \
+	    json '$r->{level} == 4 && $r->{group} eq "OKSENDER" &&
+		$r->{profile} eq "external" &&
+		$r->{key} =~ /^busy@/' bucket list
+	check "$1: in no other" exits 1 sh -c \
+	    "$B/tidemark -c $conf bucket list --profile ${2:-internal} | grep busy@"
+	check "$1: a ban stands in its profile" sends 0 1 external many@x.example
+	check "$1: as it is shown" json '$r->{profile} eq "external" &&
+		$r->{times} == 1 && $r->{key} =~ /^many@/' banned
+	check "$1: in no other" sends 1 1 internal many@x.example
+	check "$1: counts are the profile's" \
+	    json '$r->{counters}{bans_made}{profiles}{external} == 1 &&
+		!$r->{counters}{bans_made}{profiles}{internal}' status
+}
+
+check "starts" started "$ext" "$int"
+check "some mail" sends 4 4 external busy@x.example
+mail 8 external many@x.example >/dev/null
+check "too much of it" within 10 tidemark banned many@x.example
+check "two of three tokens" sends 2 2 internal user@x.example
+bucket_there() { tidemark bucket list | grep -q busy@; }
+check "the bucket is there" within 10 bucket_there
+holds "as it was"
+
+check "starts with its profiles in another order" started "$int" "$ext"
+check "which is logged" grep -q 'live map made anew (.*another order)' "$D/log"
+holds "another order"
+check "and with one more, before them" started "$new" "$int" "$ext"
+holds "one more" another
+check "and with that one alone" started "$new"
+check "whose buckets are its own" exits 1 tidemark bucket list
+check "a ban of a profile that is no more meets nobody" \
+    sends 1 1 another many@x.example
+
+# ---- as after a reboot -------------------------------------------------------
+
+check "both again" started "$ext" "$int"
+check "the ban was kept" sends 0 1 external many@x.example
+check "some mail" sends 1 1 internal user@x.example
+check "now all three tokens are gone" sends 0 1 internal user@x.example
+check "a checkpoint" tidemark checkpoint
+daemon_stop
+rm -f "$D/run/live.mdb" "$D/run/map"
+check "starts without its live map" daemon_start
+check "an account is as empty as it was" sends 0 1 internal user@x.example
+check "another has its whole burst" sends 3 4 internal new@x.example
+check "the ban stands" sends 0 1 external many@x.example
+check "audit" tidemark audit
+tap_end
