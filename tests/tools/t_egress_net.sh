@@ -22,9 +22,10 @@ if [ -z "${EGRESS_INSIDE:-}" ]; then
 		tap_skip "$what" "the kernel gives no nftables"
 	unshare -n ip link add a type veth peer name b 2>/dev/null ||
 		tap_skip "$what" "the kernel gives no veth"
-	[ -w /proc/sys/net/ipv4/ip_forward ] &&
-		[ -w /proc/sys/net/ipv6/conf/all/forwarding ] ||
-		tap_skip "$what" "this machine may not be a router"
+	for family in ipv4 ipv6; do
+		[ -w "/proc/sys/net/$family/conf/all/forwarding" ] ||
+			tap_skip "$what" "this machine may not route $family"
+	done
 	EGRESS_INSIDE=1 exec unshare -n -m "$0" "$@"
 fi
 
