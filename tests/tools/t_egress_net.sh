@@ -20,7 +20,7 @@ if [ -z "${EGRESS_INSIDE:-}" ]; then
 		tap_skip "$what" "the kernel gives no network namespaces"
 	unshare -n nft add table inet t 2>/dev/null ||
 		tap_skip "$what" "the kernel gives no nftables"
-	unshare -n ip link add a type veth peer name b 2>/dev/null ||
+	unshare -n ip link add wire0 type veth peer name wire1 2>/dev/null ||
 		tap_skip "$what" "the kernel gives no veth"
 	for family in ipv4 ipv6; do
 		[ -w "/proc/sys/net/$family/conf/all/forwarding" ] ||
