@@ -90,14 +90,15 @@ size_t egress_rules_changes(FILE *, const struct tide_config *,
 
 /* ---- egress_nft.c, egress_kernel.c: the kernel's side ------------------ */
 
-/*
- * Have libnftables carry out the commands, all or none.  *output, unless
- * NULL, is set to what it printed (to be freed).
- */
-int nft_run(const char *commands, char **output, struct tide_err *);
+/* Have libnftables carry out the commands, all or none. */
+int nft_run(const char *commands, struct tide_err *);
 
 /* Is there such a table?  1 and the number the kernel gave it, 0, -1. */
 int kernel_table(const char *name, uint64_t *handle, struct tide_err *);
+
+/* What a counter of a table has counted; 1, 0 if there is none, -1. */
+int kernel_counter(const char *table, const char *name, uint64_t *packets,
+    uint64_t *bytes, struct tide_err *);
 
 /* ---- egress_apply.c, egress_stats.c ------------------------------------ */
 

@@ -180,7 +180,7 @@ run_stream(FILE *f, char **text, struct tide_err *err)
 	if (fclose(f) != 0 || bad)
 		rc = tide_err_set(err, "no memory for the rules");
 	else
-		rc = nft_run(*text, NULL, err);
+		rc = nft_run(*text, err);
 	free(*text);
 	*text = NULL;
 	return rc;

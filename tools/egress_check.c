@@ -1,6 +1,7 @@
 /*
  * egress_check - probe registered servers, and have the daemon remember it.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "egress.h"
@@ -76,16 +77,12 @@ check_one(const struct tool *t, const struct egress_options *o,
 	return verdict == TIDE_EGRESS_GOOD ? TOOL_OK : TOOL_NO;
 }
 
-static bool
-was_before(const struct egress_list *l, size_t i)
+static int
+order(const void *a, const void *b)
 {
-	size_t k;
+	const struct tide_egress *one = a, *other = b;
 
-	for (k = 0; k < i; k++)
-		if (memcmp(&l->entry[k].net, &l->entry[i].net,
-			sizeof l->entry[i].net) == 0)
-			return true;
-	return false;
+	return memcmp(&one->net, &other->net, sizeof one->net);
 }
 
 /* Every server that is registered by its own address, once. */
@@ -100,8 +97,11 @@ check_all(const struct tool *t, const struct egress_options *o)
 	if (tool_places(t, &config) < 0)
 		return TOOL_ERROR;
 	code = egress_fetch(&config, TIDE_EGRESS_PERMIT, &l);
+	if (l.count > 1)
+		qsort(l.entry, l.count, sizeof *l.entry, order);
 	for (i = 0; code != TOOL_ERROR && i < l.count; i++) {
-		if (l.entry[i].net.bits != 128 || was_before(&l, i))
+		if (l.entry[i].net.bits != 128 ||
+		    (i > 0 && order(&l.entry[i - 1], &l.entry[i]) == 0))
 			continue;
 		one = check_one(t, o, &l.entry[i].net.ip);
 		code = one > code ? one : code;

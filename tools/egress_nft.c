@@ -20,9 +20,7 @@ static struct {
 	void *handle;
 	__typeof__(&nft_ctx_new) new;
 	__typeof__(&nft_ctx_free) free;
-	__typeof__(&nft_ctx_buffer_output) buffer_output;
 	__typeof__(&nft_ctx_buffer_error) buffer_error;
-	__typeof__(&nft_ctx_get_output_buffer) output;
 	__typeof__(&nft_ctx_get_error_buffer) error;
 	__typeof__(&nft_run_cmd_from_buffer) run;
 } nft;
@@ -48,9 +46,7 @@ load(struct tide_err *err)
 		    "%s cannot be loaded: %s (is libnftables1 installed?)",
 		    LIBRARY, dlerror());
 	if (find("nft_ctx_new", &nft.new) && find("nft_ctx_free", &nft.free) &&
-	    find("nft_ctx_buffer_output", &nft.buffer_output) &&
 	    find("nft_ctx_buffer_error", &nft.buffer_error) &&
-	    find("nft_ctx_get_output_buffer", &nft.output) &&
 	    find("nft_ctx_get_error_buffer", &nft.error) &&
 	    find("nft_run_cmd_from_buffer", &nft.run))
 		return 0;
@@ -72,10 +68,9 @@ refused(const char *text, struct tide_err *err)
 }
 
 int
-nft_run(const char *commands, char **output, struct tide_err *err)
+nft_run(const char *commands, struct tide_err *err)
 {
 	struct nft_ctx *ctx;
-	const char *said;
 	int rc = -1;
 
 	if (load(err) < 0)
@@ -83,18 +78,12 @@ nft_run(const char *commands, char **output, struct tide_err *err)
 	ctx = nft.new(NFT_CTX_DEFAULT);
 	if (ctx == NULL)
 		return tide_err_set(err, "libnftables cannot start");
-	if (nft.buffer_output(ctx) != 0 || nft.buffer_error(ctx) != 0)
+	if (nft.buffer_error(ctx) != 0)
 		(void)tide_err_set(err, "libnftables has no memory");
 	else if (nft.run(ctx, commands) != 0)
 		(void)refused(nft.error(ctx), err);
 	else
 		rc = 0;
-	if (rc == 0 && output != NULL) {
-		said = nft.output(ctx);
-		*output = strdup(said != NULL ? said : "");
-		if (*output == NULL)
-			rc = tide_err_errno(err, "no memory");
-	}
 	nft.free(ctx);
 	return rc;
 }

@@ -1,7 +1,7 @@
 /*
  * egress_stats - what the kernel has counted, and taking our table away.
  */
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "egress.h"
@@ -10,48 +10,20 @@
 
 /* ---- counters ---------------------------------------------------------- */
 
-/* As nft lists them: counter NAME { packets N bytes N }. */
-static void
-read_counts(const char *text, struct egress_counts *counts)
-{
-	unsigned long long packets, bytes;
-	char head[40];
-	unsigned i;
-
-	memset(counts, 0, sizeof *counts);
-	for (i = 0; i < EGRESS_COUNTS; i++) {
-		const char *at;
-
-		(void)snprintf(
-		    head, sizeof head, "counter %s {", egress_count_name[i]);
-		at = strstr(text, head);
-		if (at == NULL ||
-		    sscanf(at + strlen(head), " packets %llu bytes %llu",
-			&packets, &bytes) != 2)
-			continue;
-		counts->packets[i] = packets;
-		counts->bytes[i] = bytes;
-	}
-}
-
 int
 egress_counts(
     const char *table, struct egress_counts *counts, struct tide_err *err)
 {
-	char command[TIDE_NAME_MAX + 40], *text = NULL;
 	uint64_t handle;
+	unsigned i;
 	int there = kernel_table(table, &handle, err);
 
 	memset(counts, 0, sizeof *counts);
-	if (there <= 0)
-		return there;
-	(void)snprintf(
-	    command, sizeof command, "list counters table inet %s", table);
-	if (nft_run(command, &text, err) < 0)
-		return -1;
-	read_counts(text, counts);
-	free(text);
-	return 1;
+	for (i = 0; there == 1 && i < EGRESS_COUNTS; i++)
+		if (kernel_counter(table, egress_count_name[i],
+			&counts->packets[i], &counts->bytes[i], err) < 0)
+			return -1;
+	return there;
 }
 
 /* ---- the words --------------------------------------------------------- */
@@ -126,7 +98,7 @@ egress_remove(const struct tool *t)
 	there = kernel_table(config.egress_table, &handle, &err);
 	(void)snprintf(command, sizeof command, "delete table inet %s",
 	    config.egress_table);
-	if (there == 1 && nft_run(command, NULL, &err) < 0)
+	if (there == 1 && nft_run(command, &err) < 0)
 		there = -1;
 	if (there < 0) {
 		complain("%s", err.text);

@@ -20,6 +20,12 @@ if [ -z "${EGRESS_INSIDE:-}" ]; then
 		tap_skip "$what" "the kernel gives no network namespaces"
 	unshare -n nft add table inet t 2>/dev/null ||
 		tap_skip "$what" "the kernel gives no nftables"
+	unshare -n ip link add wire0 type veth peer name wire1 2>/dev/null ||
+		tap_skip "$what" "the kernel gives no veth"
+	for family in ipv4 ipv6; do
+		[ -w "/proc/sys/net/$family/conf/all/forwarding" ] ||
+			tap_skip "$what" "this machine may not route $family"
+	done
 	EGRESS_INSIDE=1 exec unshare -n -m "$0" "$@"
 fi
 
@@ -319,7 +325,12 @@ probes()
 		exits 1 egress check 192.0.2.2 &&
 		exits 1 egress check 192.0.2.9 --timeout 500ms &&
 		verdict_is 192.0.2.1 good && verdict_is 192.0.2.2 relay &&
-		verdict_is 192.0.2.9 unreachable
+		verdict_is 192.0.2.9 unreachable &&
+		egress permit add 10.9.0.2 192.0.2.2 &&
+		egress permit del 10.9.0.1 192.0.2.9 &&
+		same "$(egress check --timeout 5s | wc -l)" 3 &&
+		same "$(egress check --json 192.0.2.2 | grep -o '"entries":.')" \
+			'"entries":2'
 }
 check "a probe tells good servers, relays and dead ones apart" probes
 
@@ -343,7 +354,8 @@ harmless()
 		! grep -iq '^DATA' "$D"/said.*
 }
 check "it never sends DATA, and says good-bye" harmless
-egress permit del 10.9.0.1 192.0.2.2 192.0.2.9 >/dev/null
+egress permit del 10.9.0.1 192.0.2.2 >/dev/null
+egress permit del 10.9.0.2 192.0.2.2 >/dev/null
 
 # ---- keeping in step -------------------------------------------------------
 
