@@ -149,6 +149,8 @@ banner(const struct top *t, struct banner *b, int width, int height)
 }
 
 const struct top_view top_bans = { .name = "Bans",
+	.column = columns,
+	.columns = sizeof columns / sizeof *columns,
 	.sort = LEFT,
 	.descending = false,
 	.gather = gather,
