@@ -128,6 +128,29 @@ take_option(struct top *t, struct wish *w, int c)
 }
 
 static void
+take_sort(struct top *t, const char *name)
+{
+	const struct top_view *v = top_views[t->which];
+	static char names[512];
+	unsigned i;
+	int c;
+
+	if (name == NULL)
+		return;
+	c = top_column(t, name);
+	for (i = 0; c < 0 && i < v->columns; i++) {
+		(void)strncat(names, " ", sizeof names - strlen(names) - 1);
+		(void)strncat(
+		    names, v->column[i].name, sizeof names - strlen(names) - 1);
+	}
+	if (c < 0)
+		tool_misused(
+		    t->tool, "-s «%s»: the columns are%s", name, names);
+	t->sort[t->which] = (unsigned)c;
+	t->descending[t->which] = !v->column[c].text;
+}
+
+static void
 read_options(struct top *t, struct wish *w)
 {
 	static const struct option longs[] = {
@@ -148,30 +171,7 @@ read_options(struct top *t, struct wish *w)
 		take_option(t, w, c);
 	(void)tool_arguments(t->tool, 0);
 	w->batch = w->batch || t->tool->json;
-}
-
-/* The column can only be looked up once there are columns. */
-static void
-take_sort(struct top *t, const char *name)
-{
-	static char names[512];
-	unsigned i;
-	int c;
-
-	if (name == NULL || t->tables == 0)
-		return;
-	c = top_column(t, name);
-	for (i = 0; c < 0 && i < t->table[0].columns; i++) {
-		(void)strncat(names, " ", sizeof names - strlen(names) - 1);
-		(void)strncat(names, t->table[0].column[i].name,
-		    sizeof names - strlen(names) - 1);
-	}
-	if (c < 0)
-		tool_misused(
-		    t->tool, "-s «%s»: the columns are%s", name, names);
-	t->sort[t->which] = (unsigned)c;
-	t->descending[t->which] = !t->table[0].column[c].text;
-	(void)top_arrange(t);
+	take_sort(t, w->sort);
 }
 
 /* ---- batch ------------------------------------------------------------- */
@@ -207,7 +207,6 @@ batch(struct top *t, const struct wish *w)
 	(void)sigaction(SIGTERM, &act, NULL);
 	if (!wait_for_daemon(t, w))
 		return TOOL_ERROR;
-	take_sort(t, w->sort);
 	for (;;) {
 		if (t->tool->json)
 			top_print_json(t);
@@ -234,8 +233,6 @@ watch(struct top *t, const struct wish *w)
 	}
 	if (w->waits && !wait_for_daemon(t, w))
 		return TOOL_ERROR;
-	(void)top_sample(t);
-	take_sort(t, w->sort);
 	return top_watch(t);
 }
 

@@ -70,6 +70,8 @@ struct banner {
 
 struct top_view {
 	const char *name;
+	const struct column *column; /* of its first table */
+	unsigned columns;
 	unsigned sort;	 /* the column it is sorted by at first */
 	bool descending; /* and how */
 	/* take a sample: set t->table and t->tables.  -1: no memory */
@@ -155,7 +157,7 @@ bool top_row_has(
 size_t top_shown(const struct top *);
 const struct table *top_at(const struct top *, size_t i, size_t *row);
 
-/* The column of the first table so named; -1. */
+/* The column of the view's first table so named; -1. */
 int top_column(const struct top *, const char *name);
 
 /* All of it on stdout. */

@@ -63,12 +63,9 @@ reason_of(const struct tide_ban *b)
 }
 
 static const char *
-profile_of(const struct top *t, const struct tide_ban *b)
+profile_of(const struct tide_ban *b)
 {
-	return b->profile == TIDE_BAN_EVERYWHERE ? "everywhere"
-	    : b->profile < t->view.config.profiles
-	    ? t->view.config.profile[b->profile].name
-	    : "?";
+	return b->profile[0] != '\0' ? b->profile : "everywhere";
 }
 
 static void
@@ -101,7 +98,7 @@ show(const struct top *t, size_t row, unsigned column, int width,
 		(void)snprintf(text, sizeof text, "%u", b->times);
 		break;
 	default:
-		s = profile_of(t, b);
+		s = profile_of(b);
 	}
 	(void)snprintf(out->text, TOP_TEXT, "%s", s);
 }
@@ -149,6 +146,8 @@ banner(const struct top *t, struct banner *b, int width, int height)
 }
 
 const struct top_view top_bans = { .name = "Bans",
+	.column = columns,
+	.columns = sizeof columns / sizeof *columns,
 	.sort = LEFT,
 	.descending = false,
 	.gather = gather,

@@ -277,6 +277,9 @@ gather(struct top *t)
 	return 0;
 }
 
-const struct top_view top_flow = {
-	.name = "Flow", .sort = PROFILE, .descending = false, .gather = gather
-};
+const struct top_view top_flow = { .name = "Flow",
+	.column = columns,
+	.columns = sizeof columns / sizeof *columns,
+	.sort = PROFILE,
+	.descending = false,
+	.gather = gather };

@@ -437,6 +437,8 @@ json(const struct top *t)
 }
 
 const struct top_view top_levels = { .name = "Levels",
+	.column = columns,
+	.columns = sizeof columns / sizeof *columns,
 	.sort = FILL,
 	.descending = true,
 	.gather = gather,

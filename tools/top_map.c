@@ -55,6 +55,13 @@ measure(const struct top *t)
 	    m->ring.capacity, "last decisions");
 	note(TIDE_REGION_TOKENS, NAN, (double)m->tokens.capacity,
 	    "accounts with an allowance");
+	note(TIDE_REGION_LATENCY, NAN, NAN, "how long the mail server waited");
+	note(TIDE_REGION_HISTORY, NAN, NAN, "the last minute and hour");
+	note(TIDE_REGION_WINDOW0, NAN, NAN, "what passed: see Memory");
+	note(TIDE_REGION_WINDOW1, NAN, NAN, "what passed: see Memory");
+	note(TIDE_REGION_ADDRESSES, NAN, NAN, "the list of spam addresses");
+	note(TIDE_REGION_BULK, NAN, NAN, "how often a content came");
+	note(TIDE_REGION_NEIGHBOURS, NAN, NAN, "and how often at others");
 	note(TIDE_REGION_DISTINCT, NAN, (double)m->distinct.capacity,
 	    "accounts with estimates");
 }
@@ -215,6 +222,8 @@ banner(const struct top *t, struct banner *b, int width, int height)
 }
 
 const struct top_view top_map = { .name = "Map",
+	.column = columns,
+	.columns = sizeof columns / sizeof *columns,
 	.sort = BYTES,
 	.descending = true,
 	.gather = gather,

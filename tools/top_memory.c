@@ -159,6 +159,8 @@ banner(const struct top *t, struct banner *b, int width, int height)
 }
 
 const struct top_view top_memory = { .name = "Memory",
+	.column = columns,
+	.columns = sizeof columns / sizeof *columns,
 	.sort = WINDOW,
 	.descending = true,
 	.gather = gather,

@@ -3,7 +3,9 @@
  */
 #define _XOPEN_SOURCE_EXTENDED 1
 #include <curses.h>
+#include <poll.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "top_screen.h"
 
@@ -95,6 +97,16 @@ screen_show(int y, int x)
 	(void)refresh();
 }
 
+/* A terminal that was closed has no more keys, and says so at once. */
+static bool
+is_gone(void)
+{
+	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	return poll(&in, 1, 0) > 0 &&
+	    (in.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+}
+
 int
 screen_key(int timeout_ms)
 {
@@ -116,6 +128,8 @@ screen_key(int timeout_ms)
 
 	timeout(timeout_ms);
 	c = getch();
+	if (c == ERR && is_gone())
+		return SCREEN_F10;
 	for (i = 0; i < sizeof keys / sizeof *keys; i++)
 		if (keys[i].curses == c)
 			return keys[i].ours;

@@ -42,7 +42,7 @@ void screen_put(int y, int x, const char *text, enum tone, bool reversed);
 /* Show what was put; the cursor stands there, or nowhere if y < 0. */
 void screen_show(int y, int x);
 
-/* The next key, or SCREEN_NOTHING after so long. */
+/* The next key, or SCREEN_NOTHING after so long; F10 if the terminal is gone. */
 int screen_key(int timeout_ms);
 
 #endif

@@ -179,11 +179,11 @@ top_at(const struct top *t, size_t i, size_t *row)
 int
 top_column(const struct top *t, const char *name)
 {
-	const struct table *table = &t->table[0];
+	const struct top_view *v = top_views[t->which];
 	unsigned c;
 
-	for (c = 0; c < table->columns; c++)
-		if (strcasecmp(table->column[c].name, name) == 0)
+	for (c = 0; c < v->columns; c++)
+		if (strcasecmp(v->column[c].name, name) == 0)
 			return (int)c;
 	return -1;
 }

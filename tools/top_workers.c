@@ -143,6 +143,8 @@ banner(const struct top *t, struct banner *b, int width, int height)
 }
 
 const struct top_view top_workers = { .name = "Workers",
+	.column = columns,
+	.columns = sizeof columns / sizeof *columns,
 	.sort = AGE,
 	.descending = true,
 	.gather = gather,

@@ -44,6 +44,7 @@ cat >"$D/calls" <<-END
 	normalise --text invoice
 	addresses stats
 	except add x@example.net
+	egress deny add 198.51.100.0/24
 	top -1
 	metrics
 	completion bash

@@ -284,6 +284,18 @@ top nowhere 80 24 C.UTF-8
 check "a terminal that nobody knows" sees "cannot be drawn on"
 check "is an error" sees "ended with 2"
 
+colors=
+top closed 80 24 C.UTF-8 -d 0.25
+check "another one" sees tomas@
+none_runs()
+{
+	! grep -lz "^$conf\$" /proc/[0-9]*/cmdline 2>/dev/null |
+		xargs -r grep -lzx top 2>/dev/null | grep .
+}
+check "runs" fails none_runs
+tm kill-session -t closed
+check "ends with its terminal" within "$patience" none_runs
+
 # ---- batch -------------------------------------------------------------------
 
 batch()
