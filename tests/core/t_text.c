@@ -232,6 +232,9 @@ headers_are_decoded(void)
 		{ "a character split over two words, and a fold",
 		    "Subject: =?utf-8?B?ww==?=\n =?UTF-8?B?qQ==?= x\n\n",
 		    "header 0 0 Subject: éx\ntext 1 0 text/plain: \n" },
+		{ "the same in a charset of two bytes",
+		    "Subject: =?shift_jis?B?kw==?= =?Shift_JIS?Q?=FA?=\n\n",
+		    "header 0 0 Subject: 日\ntext 1 0 text/plain: \n" },
 		{ "raw bytes", "Subject: caf\xe9 caf\xc3\xa9\n\n",
 		    "header 0 0 Subject: cafécafé\n"
 		    "text 1 0 text/plain: \n" },
@@ -362,7 +365,7 @@ a_file_is_found_however_it_was_sent(void)
 	    same_hash(lines, hash_of_file(FILE_AS("7bit", "one\r\ntwo\r\n"))));
 	CHECK(same_hash(lines,
 	    hash_of_file(
-		FILE_AS("quoted-printable", "=6Fne\r\nt=\r\nwo\r\n"))));
+		FILE_AS("quoted-printable", "=6Fne\r\nt= \t\r\nwo\r\n"))));
 	CHECK(same_hash(
 	    raw, hash_of_file("\nbegin 644 a\n(;VYE\"G1W;PH \n \nend\n")));
 	CHECK(same_hash(lines,
