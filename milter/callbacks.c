@@ -20,6 +20,7 @@
 #include "content.h"
 #include "session.h"
 #include "tags.h"
+#include "tidemark/log.h"
 
 #define UNUSED_STAGES                                                   \
 	(SMFIP_NOHELO | SMFIP_NODATA | SMFIP_NOUNKNOWN | SMFIP_NOHDRS | \
@@ -212,7 +213,10 @@ on_body(SMFICTX *ctx, unsigned char *chunk, size_t size)
 	session_leave();
 	if (!may_skip)
 		return SMFIS_NOREPLY;
-	return content_full() ? SMFIS_SKIP : SMFIS_CONTINUE;
+	if (!content_full())
+		return SMFIS_CONTINUE;
+	tide_log(TIDE_LOG_DEBUG, "no more of the body of this message");
+	return SMFIS_SKIP;
 }
 
 /* ---- the stages that are switched off, should a server send them -------- */

@@ -7,11 +7,12 @@
 #include "session.h"
 #include "tidemark/log.h"
 
+#define READERS 8u /* room for so many, and a NULL */
+
 /* Everyone who reads; each is asked whether the profile has it. */
-static const struct content_reader *const readers[] = { &content_log,
+static const struct content_reader *const readers[READERS + 1] = { &content_log,
 	&content_memory };
 
-#define READERS (sizeof readers / sizeof *readers)
 #define SKIP_WORTH (4u << 20) /* bytes of body; see content.h */
 
 /* libmilter may call from one thread after another, never from two at once. */
@@ -114,7 +115,7 @@ content_wanted(void)
 	session_follow();
 	content.asked = false;
 	for (i = 0; i < session.config.profiles; i++)
-		for (k = 0; k < READERS; k++)
+		for (k = 0; readers[k] != NULL; k++)
 			content.asked |=
 			    readers[k]->wants(&session.config.profile[i]);
 	return content.asked;
@@ -136,7 +137,7 @@ content_begin(void)
 	content.count = 0;
 	if (!content.asked || session.map == NULL)
 		return;
-	for (i = 0; i < READERS; i++) {
+	for (i = 0; readers[i] != NULL; i++) {
 		if (!readers[i]->wants(p) ||
 		    (content.count == 0 && !have_pipeline()))
 			continue;

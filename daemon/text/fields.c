@@ -154,7 +154,7 @@ put_percent(struct tide_out out, const char *p, const char *end)
 		c = *p;
 		if (c == '%' && end - p > 2 && hex(p[1]) >= 0 &&
 		    hex(p[2]) >= 0) {
-			c = (char)(hex(p[1]) << 4 | hex(p[2]));
+			c = (char)(16 * hex(p[1]) + hex(p[2]));
 			p += 2;
 		}
 		out.put(out.arg, &c, 1);

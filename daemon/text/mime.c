@@ -115,6 +115,7 @@ preamble_to_text(struct tide_text *t)
 	strcpy(t->content.type, "text/plain");
 	t->field_used = 0;
 	tide_leaf_begin(t);
+	t->leaf_uu = false; /* what was held is not in lines any more */
 	if (held > 0 && t->where == TIDE_IN_LEAF)
 		tide_leaf_put(t, t->field, held);
 }

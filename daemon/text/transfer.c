@@ -148,7 +148,7 @@ static bool
 qp_step(struct tide_transfer *t, char c)
 {
 	if (t->state == QP_FIRST && hex(c) >= 0) {
-		write_byte(t, (char)(hex((char)t->first) << 4 | hex(c)));
+		write_byte(t, (char)(16 * hex((char)t->first) + hex(c)));
 		t->state = QP_PLAIN;
 	} else if (t->state == QP_ESCAPE && hex(c) >= 0) {
 		t->first = (uint8_t)c;
@@ -236,7 +236,7 @@ tide_uu_line(const char *line, size_t length, char out[64])
 static void
 uu_line(struct tide_transfer *t)
 {
-	char bytes[64];
+	char bytes[64] = { 0 };
 	int i, n;
 
 	if (t->held >= 3 && memcmp(t->line, "end", 3) == 0)

@@ -232,6 +232,9 @@ headers_are_decoded(void)
 		{ "a character split over two words, and a fold",
 		    "Subject: =?utf-8?B?ww==?=\n =?UTF-8?B?qQ==?= x\n\n",
 		    "header 0 0 Subject: éx\ntext 1 0 text/plain: \n" },
+		{ "the same in a charset of two bytes",
+		    "Subject: =?shift_jis?B?kw==?= =?Shift_JIS?Q?=FA?=\n\n",
+		    "header 0 0 Subject: 日\ntext 1 0 text/plain: \n" },
 		{ "raw bytes", "Subject: caf\xe9 caf\xc3\xa9\n\n",
 		    "header 0 0 Subject: cafécafé\n"
 		    "text 1 0 text/plain: \n" },
@@ -276,16 +279,11 @@ files_have_names(void)
 		    NAMED("; name=\"=?utf-8?q?caf=C3=A9?=.png\""),
 		    "file 0 0 image/png café.png: 3 bytes\n" },
 		{ "text with a name is both",
-		    "Content-Disposition: attachment; filename=a.txt\n\nabc\n",
+		    "Content-Disposition: attachment; filename=a.txt\n\nabc",
 		    "text 0 0 text/plain a.txt: abc\n"
-		    "file 0 0 text/plain a.txt: 4 bytes\n" },
+		    "file 0 0 text/plain a.txt: 3 bytes\n" },
 	};
-	struct row both[sizeof rows / sizeof *rows];
-
-	memcpy(both, rows, sizeof rows);
-	try_rows(both, sizeof rows / sizeof *rows - 1);
-	CHECK_STR(transcript_of(rows[sizeof rows / sizeof *rows - 1].message),
-	    rows[sizeof rows / sizeof *rows - 1].want);
+	TRY(rows);
 }
 
 /* ---- files and their digests ------------------------------------------- */
@@ -362,7 +360,7 @@ a_file_is_found_however_it_was_sent(void)
 	    same_hash(lines, hash_of_file(FILE_AS("7bit", "one\r\ntwo\r\n"))));
 	CHECK(same_hash(lines,
 	    hash_of_file(
-		FILE_AS("quoted-printable", "=6Fne\r\nt=\r\nwo\r\n"))));
+		FILE_AS("quoted-printable", "=6Fne\r\nt= \t\r\nwo\r\n"))));
 	CHECK(same_hash(
 	    raw, hash_of_file("\nbegin 644 a\n(;VYE\"G1W;PH \n \nend\n")));
 	CHECK(same_hash(lines,
@@ -372,15 +370,16 @@ a_file_is_found_however_it_was_sent(void)
 
 /* ---- caps -------------------------------------------------------------- */
 
-static char *
+/* Valid until the next. */
+static const char *
 run_capped(const char *message, unsigned depth, unsigned parts,
     size_t header_bytes, uint64_t total)
 {
 	struct tide_text_caps caps = { depth, parts, header_bytes, total };
-	struct transcript s = { .hashes = false };
+	static struct transcript s;
 
+	transcript_free(&s);
 	transcript_run(&s, &caps, message, strlen(message), 0, 0, false);
-	free(s.links);
 	return s.text;
 }
 

@@ -90,7 +90,7 @@ any_cut_gives_the_same(void)
 	uint64_t seed = 20021;
 	unsigned round, k;
 
-	for (round = 0; round < 600; round++) {
+	for (round = 0; round < 300; round++) {
 		const struct tide_text_caps *caps =
 		    round % 3 == 0 ? &tight : &transcript_caps;
 		struct transcript whole = { .hashes = true };
@@ -118,7 +118,7 @@ both_ways_give_the_same(void)
 	uint64_t seed = 99;
 	unsigned round;
 
-	for (round = 0; round < 600; round++) {
+	for (round = 0; round < 300; round++) {
 		struct transcript file = { .hashes = true };
 		struct transcript milter = { .hashes = true };
 		size_t n;

