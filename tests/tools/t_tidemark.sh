@@ -45,7 +45,8 @@ check() { # NAME, after the last command's status
 }
 
 commands="status query why tail replay dump counters configtest config reload
-bypass seal checkpoint banned ban unban bucket report audit size help"
+bypass seal checkpoint banned ban unban bucket report audit size normalise
+help"
 
 # ---- help ------------------------------------------------------------------
 
