@@ -199,6 +199,7 @@ interrupted()
 	asker=$!
 	within 30 catches_interrupts
 	kill -INT "$asker"
+	within 30 has_taken_it
 	kill -CONT "$collector"
 	wait "$asker"
 	got=$?
@@ -210,6 +211,11 @@ catches_interrupts()
 {
 	grep -q '^tidemark$' "/proc/$asker/comm" &&
 		grep -q '^SigCgt:.*[2367abef]$' "/proc/$asker/status"
+}
+# it catches one only, and while it is at that no other
+has_taken_it()
+{
+	! grep -q '^Sig[CB][gl][tk]:.*[2367abef]$' "/proc/$asker/status"
 }
 collector=$(field collector_pid)
 check "Ctrl-C ends a question with what was found" interrupted
