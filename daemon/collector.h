@@ -160,6 +160,8 @@ int archivist_ask(struct collector *, enum errand, struct tide_err *);
 
 /* control.c */
 void *control_run(void *collector);
+/* Has this thread's client said more than was read of it? */
+bool control_has_more(void);
 
 /* verbs.c: answer one request; fd is the connection. */
 struct tide_line;

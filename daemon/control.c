@@ -20,6 +20,13 @@
 #define GROUPS_MOST 4096
 
 static atomic_int clients;
+static _Thread_local const struct tide_line_in *listening; /* this thread's */
+
+bool
+control_has_more(void)
+{
+	return listening != NULL && listening->at < listening->have;
+}
 
 struct client {
 	struct collector *c;
@@ -108,6 +115,7 @@ serve_client(void *arg)
 
 	if (in != NULL && line != NULL) {
 		in->fd = client->fd;
+		listening = in;
 		while ((rc = tide_line_read(in, line)) > 0)
 			answer_request(
 			    client->c, client->fd, line, client->may_change);
@@ -115,6 +123,7 @@ serve_client(void *arg)
 			complain(client->fd, "that is no request");
 	}
 	forget_question();
+	listening = NULL;
 	free(in);
 	free(line);
 	(void)close(client->fd);

@@ -126,6 +126,8 @@ wants_it_stopped(int fd)
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	char c;
 
+	if (control_has_more())
+		return true;
 	if (poll(&p, 1, 0) <= 0)
 		return false;
 	return (p.revents & (POLLHUP | POLLERR)) != 0 ||

@@ -288,14 +288,13 @@ tell_guesses(struct speech *s, struct inquiry *i)
 	FILE *f = fopen(i->guesses, "re");
 	size_t room = 0;
 	char *line = NULL;
-	ssize_t n;
 
 	if (f == NULL) {
 		complain("%s: %s", i->guesses, strerror(errno));
 		s->failed = true;
 	}
 	while (f != NULL && t != NULL && !s->failed &&
-	    (n = getline(&line, &room, f)) > 0) {
+	    getline(&line, &room, f) > 0) {
 		line[strcspn(line, "\r\n")] = '\0';
 		tell_guess(s, t, i, line);
 	}

@@ -120,6 +120,32 @@ is_quiet(struct tide_sealer *s)
 	return true; /* S4 */
 }
 
+static void
+note_overfill(struct tide_sealer *s, struct tide_window *w)
+{
+	if (atomic_exchange_explicit(&w->overfilled, 1, memory_order_relaxed) ==
+	    0)
+		tide_count(s->map->counters, TIDE_COUNT_WINDOWS_OVERFILLED, 1);
+}
+
+/*
+ * A message is one burst, and rounds take time: some more than the size is
+ * nothing, a quarter more is an overfill.
+ */
+static bool
+is_over(const struct tide_sealer *s, const struct tide_window *w)
+{
+	uint64_t most;
+	unsigned i;
+
+	for (i = 0; i < TIDE_FILTERS; i++) {
+		most = tide_window_shape(s->map, i)->capacity;
+		if (tide_window_elements(w, i) > most + most / 4)
+			return true;
+	}
+	return false;
+}
+
 static int
 archive_window(struct tide_sealer *s, const struct tide_window *w,
     uint64_t number, struct tide_err *err)
@@ -131,6 +157,8 @@ archive_window(struct tide_sealer *s, const struct tide_window *w,
 
 	tide_window_describe(&r, w, &s->map->control->head);
 
+	if (is_over(s, w))
+		note_overfill(s, window(s, number));
 	if (atomic_load_explicit(&w->overfilled, memory_order_relaxed) != 0)
 		r.flags |= TIDE_WINDOW_WAS_OVERFILLED;
 	for (i = 0; i < TIDE_FILTERS; i++) {
@@ -192,14 +220,6 @@ finish(struct tide_sealer *s, struct tide_err *err)
 }
 
 /* ---- a round ----------------------------------------------------------- */
-
-static void
-note_overfill(struct tide_sealer *s, struct tide_window *w)
-{
-	if (atomic_exchange_explicit(&w->overfilled, 1, memory_order_relaxed) ==
-	    0)
-		tide_count(s->map->counters, TIDE_COUNT_WINDOWS_OVERFILLED, 1);
-}
 
 /* Old, or opened at a time that is still to come: the clock was put back. */
 static bool

@@ -68,12 +68,13 @@ text_of(uint64_t n)
 
 /* One message through a profile; NULL leaves its text unread. */
 static void
-pass(unsigned profile, const char *from, const char *text, bool cut)
+pass_most(
+    unsigned profile, const char *from, const char *text, bool cut, size_t most)
 {
 	const struct tide_hash_key *key = &map->control->head.key;
 	const struct tide_part part = { .kind = TIDE_PART_TEXT };
 	struct tide_samples *s =
-	    tide_samples_new(key, map->control->head.memory, 1000);
+	    tide_samples_new(key, map->control->head.memory, most);
 	struct tide_text_sink sink = tide_samples_sink(s);
 	struct tide_hash sender[2];
 	struct tide_harvest h;
@@ -91,6 +92,12 @@ pass(unsigned profile, const char *from, const char *text, bool cut)
 	t.senders = tide_address_hashes(key, from, sender);
 	CHECK(tide_window_remember(map, &map->slots[0], &t));
 	tide_samples_free(s);
+}
+
+static void
+pass(unsigned profile, const char *from, const char *text, bool cut)
+{
+	pass_most(profile, from, text, cut, 1000);
 }
 
 static struct tide_recall *
@@ -351,6 +358,34 @@ content_fills_a_window(void)
 	end();
 }
 
+/* One burst may be more than a window: it is said, and its chance is. */
+static void
+a_large_message_overfills(void)
+{
+	static char large[200001];
+	struct tide_window_record r;
+	struct tide_bytes key, value;
+	struct tide_txn *txn;
+	struct tide_err err;
+
+	start(TIDE_MEMORY_CLASSIC);
+	content_babble(large, 200000, 5);
+	pass_most(0, "a@x.example", large, false, TIDE_SAMPLES_MOST);
+	CHECK_INT(tide_sealer_round(&sealer, now, UINT64_MAX / 2, &err), 1);
+	CHECK_INT(
+	    tide_counter_get(map->counters, 0, TIDE_COUNT_WINDOWS_OVERFILLED),
+	    1);
+	txn = tide_txn_begin(archive.store, false, &err);
+	CHECK_INT(
+	    tide_txn_last(txn, TIDE_TABLE_WINDOWS, &key, &value, &err), 1);
+	CHECK(tide_window_record_read(value, &r) != NULL);
+	CHECK(r.flags & TIDE_WINDOW_WAS_OVERFILLED);
+	CHECK_INT(r.longest, 200000 / 32);
+	CHECK_INT(r.shape[TIDE_FILTER_CONTENT].bits, TIDE_CLASSIC_BITS);
+	tide_txn_abort(txn);
+	end();
+}
+
 CHECK_CASES(
     { "open, sealed, saved: found, with the profile", open_sealed_and_saved },
     { "records tell of content", records_tell_of_content },
@@ -360,4 +395,5 @@ CHECK_CASES(
     { "stopped in the middle", stopped_in_the_middle },
     { "too short is no answer", too_short_is_no_answer },
     { "candidates for a gap", candidates },
-    { "content fills a window", content_fills_a_window })
+    { "content fills a window", content_fills_a_window },
+    { "a large message overfills", a_large_message_overfills })

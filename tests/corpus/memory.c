@@ -387,7 +387,7 @@ classic_form(void)
 static void
 default_form(void)
 {
-	run(&same, TIDE_MEMORY_DEFAULT, 1 << 16, 0.0009);
+	run(&same, TIDE_MEMORY_DEFAULT, 1 << 16, 0.0011);
 	CHECK_MSG(same.sum.kept <= classic.sum.kept, "%llu bytes, not %llu",
 	    (unsigned long long)same.sum.kept,
 	    (unsigned long long)classic.sum.kept);

@@ -189,13 +189,43 @@ status_shows_memory()
 	grep -q 'content: ' "$D/status" && grep -q 'of text in it' "$D/status"
 }
 check "status shows what it costs" status_shows_memory
+
+# The collector is held up until the question and the interrupt are both on
+# their way, so the interrupt comes before the first sealed window.
+interrupted()
+{
+	kill -STOP "$collector"
+	"$B/tidemark" -c "$conf" query --text "$nested" >"$D/answer" 2>&1 &
+	asker=$!
+	within 30 catches_interrupts
+	kill -INT "$asker"
+	within 30 has_taken_it
+	kill -CONT "$collector"
+	wait "$asker"
+	got=$?
+	cat "$D/answer"
+	same "exit status $got" "exit status 3" &&
+		grep -q "the question was stopped" "$D/answer"
+}
+catches_interrupts()
+{
+	grep -q '^tidemark$' "/proc/$asker/comm" &&
+		grep -q '^SigCgt:.*[2367abef]$' "/proc/$asker/status"
+}
+# it catches one only, and while it is at that no other
+has_taken_it()
+{
+	! grep -q '^Sig[CB][gl][tk]:.*[2367abef]$' "/proc/$asker/status"
+}
+collector=$(field collector_pid)
+check "Ctrl-C ends a question with what was found" interrupted
 check "nothing of the questions is in the log" lacks 'debt' "$D/log"
 check "stops" daemon_stop
 check "offline: found" asks 0 "profile external" --text "$nested" --offline "$D/state"
 check "offline: a file" asks 0 "with this file" --file "$D/invoice.bin" --offline "$D/state"
 check "offline: a message" asks_stdin 0 "100%" "$D/nested.eml" --offline "$D/state"
-check "offline: absent" asks 1 "certainly not" --text "$absent" --offline "$D/state" \
-    --until "$(date -u -d '1 second ago' +%Y-%m-%dT%H:%M:%SZ)"
+check "offline: absent, but for the time since it was stopped" \
+    asks 3 "nothing is stored of this time" --text "$absent" --offline "$D/state"
 
 # ---- what is not remembered -----------------------------------------------------------
 
