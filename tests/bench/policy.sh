@@ -15,7 +15,7 @@ B=${B:-build}
 POLICY=${POLICY:-$B/tests/load/policy}
 ROUNDS=${ROUNDS:-7}
 FAST=${FAST:-20000} # messages for the servers in C
-SLOW=${SLOW:-1500}  # and for the others
+SLOW=${SLOW:-400}   # and for the others
 cache=$B/bench
 dir=$(mktemp -d "${TMPDIR:-/tmp}/tidemark-policy.XXXXXX")
 pids=
@@ -27,6 +27,7 @@ finish()
 	rm -rf "$dir"
 }
 trap finish EXIT
+trap 'exit 1' HUP INT TERM
 
 fetch()
 {
