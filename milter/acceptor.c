@@ -339,6 +339,19 @@ set_signals(void)
 	(void)sigprocmask(SIG_BLOCK, &blocked, &ac.open_mask);
 }
 
+/* A policy server alone, with the profile's default, would charge nothing. */
+static void
+tell_of_bystander(const struct tide_policy *p)
+{
+	int i = tide_config_profile(&ac.config, p->profile);
+
+	if (i >= 0 && ac.config.profile[i].charged_by == TIDE_CHARGED_BY_MILTER)
+		tide_log(TIDE_LOG_INFO,
+		    "policy %s: profile %s has charged_by = milter, so it "
+		    "answers for bans and protected mailboxes only",
+		    p->name, p->profile);
+}
+
 /* Which profile each descriptor of the command line is for. */
 static int
 name_listener(struct listener *l, const char *name, struct tide_err *err)
@@ -352,6 +365,7 @@ name_listener(struct listener *l, const char *name, struct tide_err *err)
 			    err, "there is no policy «%s»", name);
 		l->policy = (unsigned)policy;
 		name = ac.config.policy[policy].profile;
+		tell_of_bystander(&ac.config.policy[policy]);
 	}
 	profile = tide_config_profile(&ac.config, name);
 	if (profile < 0)

@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "policy_message.h"
 #include "session.h"
@@ -44,11 +45,19 @@ policy_message_is_open(void)
 	return now.open;
 }
 
+/* Without a map, or with one that is given up, while there is another. */
 bool
 policy_message_is_stale(void)
 {
-	return session.map == NULL ||
-	    atomic_load(&session.map->control->current) == TIDE_MAP_RETIRED;
+	char path[TIDE_PATH_MAX + 8];
+
+	if (session.map != NULL)
+		return atomic_load(&session.map->control->current) ==
+		    TIDE_MAP_RETIRED &&
+		    !tide_map_is_current(
+			session.map, session.config.runtime_dir);
+	(void)snprintf(path, sizeof path, "%s/map", session.config.runtime_dir);
+	return access(path, R_OK) == 0;
 }
 
 /* ---- a message begins and ends ----------------------------------------- */
@@ -209,10 +218,10 @@ ask(const struct policy_request *q)
 static bool
 is_repeated(const struct policy_request *q)
 {
+	/* one that was cut short equals none: it would be free */
 	return q->state == now.asked &&
 	    (q->state != POLICY_RCPT ||
-		strncmp(now.recipient, q->recipient,
-		    sizeof now.recipient - 1) == 0);
+		strcmp(now.recipient, q->recipient) == 0);
 }
 
 static size_t

@@ -265,6 +265,22 @@ check_policy(struct reading *r, unsigned i)
 		    p->prepend_header);
 }
 
+/* What nobody serves would charge nobody. */
+static void
+check_charged_by(struct reading *r, unsigned i)
+{
+	const struct tide_config *c = r->config;
+
+	if (c->profile[i].charged_by != TIDE_CHARGED_BY_POLICY)
+		return;
+	for (unsigned k = 0; k < c->policies; k++)
+		if (strcmp(c->policy[k].profile, c->profile[i].name) == 0)
+			return;
+	tide_complain(r->complaints, blame_profile(r, i, "charged_by"),
+	    "charged_by: no [policy NAME] has profile = %s",
+	    c->profile[i].name);
+}
+
 /* About; the filter rounds up to whole blocks. */
 static double
 window_bytes(const struct tide_config *c)
@@ -378,6 +394,7 @@ tide_reading_check(struct reading *r)
 		check_header_rules(r, i);
 		check_groups(r, i);
 		check_tokens(r, i);
+		check_charged_by(r, i);
 	}
 	for (unsigned i = 0; i < r->config->policies; i++)
 		check_policy(r, i);

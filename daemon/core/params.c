@@ -571,8 +571,8 @@ first_change(const struct tide_config *old, const struct tide_config *new,
 }
 
 const struct tide_param *
-tide_params_need_restart(const struct tide_config *old,
-    const struct tide_config *new, int *index)
+tide_params_need_restart(
+    const struct tide_config *old, const struct tide_config *new, int *index)
 {
 	const struct tide_param *p = first_change(old, new, TIDE_OF_ALL, 0);
 

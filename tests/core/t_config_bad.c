@@ -127,6 +127,9 @@ bad_sections(void)
 		    "t.conf:2: profile: there is no [profile out]\n" },
 		{ "[profile b]\n[policy a]\n",
 		    "t.conf:2: profile: there is no [profile internal]\n" },
+		{ "[profile b]\ncharged_by = policy\n",
+		    "t.conf:2: charged_by: no [policy NAME] has profile = "
+		    "b\n" },
 		{ "[policy a]\nprepend_header = X:\n",
 		    "t.conf:2: prepend_header: «X:» is no name for a "
 		    "header\n" },

@@ -101,6 +101,10 @@ check "two requests in one packet have two answers" eval "
     ask 'send ${head}protocol_state=RCPT\\ninstance=2\\n\\n${head}protocol_state=RCPT\\ninstance=3\\n\\n' hear >/dev/null
     grep -q DUNNO $D/said"
 check "nobody serves on" within 30 nobody_serves
+x=$(printf '%600s' x | tr ' ' x)
+ask "RCPT x.1 user=xia to=$x@a.test" "RCPT x.1 user=xia to=$x@b.test" \
+    "END-OF-MESSAGE x.1 user=xia to= count=2" >/dev/null
+check "long recipients are not taken for the same" left xia 98
 
 # ---- slow ------------------------------------------------------------------
 
@@ -180,6 +184,8 @@ with ''
 
 # ---- many, and killed at random --------------------------------------------
 
+spent() { echo $(($(counter tokens_taken) - $(counter tokens_given_back))); }
+before=$(spent)
 "$POLICY" -s "$sock" -n 20000 -c 8 -u 8 >"$D/load" &
 load=$!
 n=0
@@ -193,9 +199,9 @@ check "eight connections lose their workers, one after another" \
     [ "$(of lost "$D/load")" -ge 1 ]
 check "nobody serves on" within 30 nobody_serves
 check "no epoch is left standing" within 30 no_epoch_stuck
-taken=$(counter tokens_taken)
-check "no account got more than its burst" \
-    [ "$(($(counter tokens_taken) - $(counter tokens_given_back)))" -le 1300 ]
+# a worker killed between giving back and counting it makes it look like more
+check "no account got more than its burst" [ "$(($(spent) - before))" -le 812 ]
+check "and each got that" [ "$(($(spent) - before))" -ge 780 ]
 check "the books of the buckets are right" same "$(counter audit_faults)" 0
 check "and it serves" eval "ask 'RCPT z.1 user=zoe' >/dev/null &&
     grep DUNNO $D/said"

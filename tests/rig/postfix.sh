@@ -14,6 +14,7 @@
 # All mail is discarded, but for keep.test's, which stays in the queue.  Logs: $RIG/mail.log, $RIG/master.out.
 # shellcheck shell=sh
 
+# shellcheck disable=SC2154 # rig.sh has it
 pf=$rig_build/postfix
 
 pf_can()
@@ -30,9 +31,11 @@ pf_can()
 pf_unpack()
 {
 	[ -x "$pf/root/usr/sbin/postconf" ] && return
-	mkdir -p "$pf" && (
-		cd "$pf" && apt-get -q -o APT::Sandbox::User=root \
-			download postfix >log 2>&1 && dpkg -x postfix_*.deb root
+	mkdir -p "$pf/new.$$" && (
+		cd "$pf/new.$$" && apt-get -q -o APT::Sandbox::User=root \
+			download postfix >../log 2>&1 &&
+			dpkg -x postfix_*.deb root && rm -rf ../root &&
+			mv root .. && rm -rf "../new.$$"
 	)
 }
 

@@ -273,16 +273,16 @@ check "who does not charge has no shortage to tell of, but bans" \
 
 # ---- without a map ---------------------------------------------------------
 
-check "stops at once, whoever is connected" eval '
-    mkfifo "$D/idle"
-    "$POLICY" -s "$sock" <"$D/idle" >"$D/idle.said" &
-    idle=$!
-    exec 9>"$D/idle"
-    echo "RCPT idle.1" >&9
-    within 20 grep -q DUNNO "$D/idle.said" &&
-    echo "END-OF-MESSAGE idle.1 count=1" >&9 &&
-    within 20 log_has "rcpts=1" && kill "$daemon_pid" &&
-    within 15 gone "$daemon_pid"'
+mkfifo "$D/idle"
+"$POLICY" -s "$sock" <"$D/idle" >"$D/idle.said" &
+idle=$!
+exec 9>"$D/idle"
+printf 'RCPT idle.1\nEND-OF-MESSAGE idle.1 count=1\n' >&9
+both_answered() { same "$(grep -c DUNNO "$D/idle.said")" 2; }
+check "a connection stays open between messages" within 20 both_answered
+kill "$daemon_pid"
+check "and does not keep the daemon from stopping at once" \
+    within 20 gone "$daemon_pid"
 exec 9>&-
 wait "$idle"
 wait "$daemon_pid"

@@ -4,6 +4,7 @@
 set -u
 . tests/lib/tap.sh
 . tests/rig/rig.sh
+. tests/rig/postfix.sh
 
 snippet=conf/sendmail/tidemark.m4
 
@@ -101,16 +102,6 @@ postconf_says()
 		"$pf/root/usr/sbin/postconf" -c "$pf/conf" "$@" 2>&1
 }
 
-postfix_here()
-{
-	pf=$rig_build/postfix
-	[ -x "$pf/root/usr/sbin/postconf" ] && return
-	mkdir -p "$pf" && (
-		cd "$pf" && apt-get -q -o APT::Sandbox::User=root \
-			download postfix >log 2>&1 && dpkg -x postfix_*.deb root
-	)
-}
-
 main_is_known()
 {
 	postconf_says -n >"$pf/n.out"
@@ -127,6 +118,8 @@ master_is_known()
 	! grep -i 'warning\|fatal' "$pf/M.out" "$pf/P.out" &&
 		grep -q '^smtp/inet/smtpd_milters.*external.sock' "$pf/P.out" &&
 		grep -q '^submission/inet/smtpd_milters.*internal.sock' \
+			"$pf/P.out" &&
+		grep -q '^submission/inet/smtpd_end_of_data_restrictions' \
 			"$pf/P.out"
 }
 
@@ -138,7 +131,7 @@ unknown_is_noticed()
 
 postfix_part()
 {
-	if ! postfix_here; then
+	if ! pf_unpack; then
 		tap_cases=$((tap_cases + 1))
 		echo "ok - Postfix takes the lines # SKIP no postfix package to unpack"
 		return
