@@ -9,7 +9,7 @@
 
 /* Everyone who reads; each is asked whether the profile has it. */
 static const struct content_reader *const readers[] = { &content_log,
-	&content_memory };
+	&content_memory, &content_sign };
 
 #define READERS (sizeof readers / sizeof *readers)
 #define SKIP_WORTH (4u << 20) /* bytes of body; see content.h */
