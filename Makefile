@@ -146,6 +146,7 @@ $(B)/tests/reproduce/reproduce: $(call obj,$(addprefix tests/reproduce/, \
 	paper.c simulate.c))
 $(B)/tests/core/t_policy: $(call obj,milter/policy_request.c \
 	milter/policy_answer.c milter/verdict.c)
+$(B)/tests/bench/b_bulk: $(call obj,tests/bench/split.c)
 $(B)/tests/bench/nullthreaded: $(call obj,tests/bench/nullfilter.c)
 $(B)/tests/bench/nullthreaded: TESTLIBS = -lmilter
 

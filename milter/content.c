@@ -11,7 +11,7 @@
 
 /* Everyone who reads; each is asked whether the profile has it. */
 static const struct content_reader *const readers[READERS + 1] = { &content_log,
-	&content_memory };
+	&content_memory, &content_sign };
 
 #define SKIP_WORTH (4u << 20) /* bytes of body; see content.h */
 

@@ -29,6 +29,7 @@ struct content_reader {
 
 extern const struct content_reader content_log; /* content_log.c */
 extern const struct content_reader content_memory;
+extern const struct content_reader content_sign;
 
 /* Does any profile read bodies?  Asked when the connection is negotiated. */
 bool content_wanted(void);

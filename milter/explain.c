@@ -42,23 +42,36 @@ is_charged(enum tide_group g)
 	return !session.charge.exempt && p->group[g].mode != TIDE_MODE_OFF;
 }
 
+/* Whom a message that came to its end was charged to, if anybody. */
+static enum tide_group
+payer(void)
+{
+	bool blocked = session.message.blocked;
+	enum tide_group g = blocked ? TIDE_CBSENDER : TIDE_OKSENDER;
+
+	if (!session.charge.has_sender || !is_charged(g))
+		g = blocked ? TIDE_CBIP : TIDE_OKIP;
+	return g;
+}
+
 /* Which group paid: the one that overflowed, or the first that was charged. */
 static uint8_t
 group_of(const struct verdict *v, enum tide_stage stage)
 {
-	enum tide_group g = TIDE_OKSENDER;
+	enum tide_group g;
 	unsigned i;
 
 	for (i = 0; i < TIDE_GROUPS; i++)
 		if (strcmp(v->reason, tide_group_name[i]) == 0)
 			return (uint8_t)i;
-	if (strcmp(v->reason, "listed") == 0)
+	if (strcmp(v->reason, "listed") == 0 ||
+	    (strcmp(v->reason, "bulk") == 0 && v->answer == ANSWER_TEMPFAIL))
 		return TIDE_DECISION_NO_GROUP;
 	if (stage == TIDE_STAGE_RCPT)
 		g = strcmp(v->reason, "banned") == 0 ? TIDE_SBSENDER
 						     : TIDE_RBSENDER;
-	else if (!session.charge.has_sender || !is_charged(g))
-		g = TIDE_OKIP;
+	else
+		g = payer();
 	return is_charged(g) ? (uint8_t)g : TIDE_DECISION_NO_GROUP;
 }
 
@@ -147,13 +160,14 @@ explain_message(struct verdict *v)
 	const struct message *m = &session.message;
 	double ms = (double)(tide_clock_mono_ns() - m->began_ns) / 1e6;
 	char left[32], bad[48], cut[TIDE_CUT_MAX], listed[128];
+	char bulk[24];
 
 	show_rare(v, bad, sizeof bad);
 	/* one line a message has "profile=" first: tidemark replay counts it */
 	tide_log(TIDE_LOG_INFO,
 	    "%s: %sprofile=%s session=%s daemon=%s client=%s auth=%s from=%s "
 	    "rcpts=%u unknown=%u refused=%u banned=%u verdict=%s reason=%s%s "
-	    "ms=%.1f%s%s%s%s%s%s",
+	    "ms=%.1f%s%s%s%s%s%s%s",
 	    or_dash(m->qid), session.bystander ? "stage=eom " : "",
 	    session.config.profile[session.profile].name, session.id,
 	    session.daemon, session.client, m->auth, m->sender, m->accepted,
@@ -163,7 +177,8 @@ explain_message(struct verdict *v)
 	    m->blocked ? " content=blocked" : "",
 	    m->forgotten > 0 ? " forgotten=some" : "",
 	    m->cut != 0 ? " cut=" : "", tide_text_cut_show(m->cut, cut),
-	    reputation_show(&m->repute, listed, sizeof listed));
+	    reputation_show(&m->repute, listed, sizeof listed),
+	    bulk_show(&m->bulk, bulk, sizeof bulk));
 	if (!session.bystander || v->answer != ANSWER_ACCEPT)
 		put(v, TIDE_STAGE_EOM);
 	sign(v);

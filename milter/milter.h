@@ -16,6 +16,7 @@
  *   follow    a new configuration taken over
  *   content   headers and body, read by whoever wants to
  *   reputation what is known against the sender; exceptions
+ *   bulk      copies of one message, counted
  *   tags      headers that we put on a message, or take off
  *   headers   rules for headers: a pure function
  *   verdict   facts to answer: a pure function

@@ -8,6 +8,7 @@
 
 #include "content.h"
 #include "content_memory.h"
+#include "content_sign.h"
 #include "explain.h"
 #include "headers.h"
 #include "session.h"
@@ -346,8 +347,10 @@ session_recipient(const char *address, enum recipient_fate fate)
 	switch (fate) {
 	case RECIPIENT_ACCEPTED:
 		v = judge_recipient(address);
-		if (passes(&v))
+		if (passes(&v)) {
 			keep_recipient(m, address);
+			content_sign_recipient(address);
+		}
 		if (v.answer != ANSWER_ACCEPT) {
 			m->held_off++;
 			explain_recipient(&v, address);
@@ -501,6 +504,44 @@ end_content(struct message *m, struct tide_harvest *h, unsigned *profile)
 }
 
 /*
+ * What is known of the message's content and sender.  A finding that blocks,
+ * or refuses for good, makes it one blocked for its content.
+ */
+static void
+find(struct message *m, struct facts *f)
+{
+	const struct tide_signatures *signatures = content_signatures();
+
+	if (m->accepted <= m->open || f->bypassed)
+		return;
+	bulk_count(&m->bulk, signatures, m->accepted, m->sender);
+	f->found = verdict_weightier(m->repute.found, m->bulk.found);
+	if (m->repute.found.reason != NULL &&
+	    m->repute.found.action == TIDE_ACTION_BLOCK)
+		m->blocked = true;
+	if (m->bulk.found.reason != NULL &&
+	    (m->bulk.found.action == TIDE_ACTION_BLOCK ||
+		m->bulk.found.action == TIDE_ACTION_REJECT))
+		m->blocked = true;
+}
+
+/* The group that has overflowed, or NULL.  What is put off pays nothing. */
+static const char *
+charge_message(const struct message *m, const struct facts *f)
+{
+	if (m->blocked)
+		return charge_blocked(&session.charge);
+	return verdict_is_refused(f) ? NULL : charge_accepted(&session.charge);
+}
+
+static void
+tag(const struct message *m)
+{
+	reputation_tag(&m->repute);
+	bulk_tag(&m->bulk);
+}
+
+/*
  * In this order: charge, decide, remember.  What cannot be remembered is
  * answered by on_error.
  */
@@ -514,16 +555,10 @@ session_decide(void)
 	const struct tide_harvest *text = end_content(m, &harvest, &profile);
 	struct verdict v;
 
-	if (m->accepted > m->open && !f.bypassed) {
-		f.found = m->repute.found;
-		if (f.found.reason != NULL &&
-		    f.found.action == TIDE_ACTION_BLOCK)
-			m->blocked = true;
-	}
+	find(m, &f);
 	/* a ban may have come since RCPT, and the bucket been emptied for it */
 	if (m->accepted <= m->open || !note_ban(&f))
-		f.over = m->blocked ? charge_blocked(&session.charge)
-				    : charge_accepted(&session.charge);
+		f.over = charge_message(m, &f);
 	f.map_usable = session.map != NULL && session.slot != NULL;
 	v = verdict_message(&f);
 	if (f.map_usable && !remember(m, text, profile, &v)) {
@@ -537,7 +572,7 @@ session_decide(void)
 	if (!passes(&v))
 		allowance_give_back(&session.allowance, UINT32_MAX);
 	else if (f.found.reason != NULL)
-		reputation_tag(&m->repute);
+		tag(m);
 	explain_message(&v);
 	session_forget();
 	return v;

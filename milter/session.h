@@ -9,6 +9,7 @@
 #define MILTER_SESSION_H
 
 #include "allowance.h"
+#include "bulk.h"
 #include "charge.h"
 #include "milter.h"
 #include "reputation.h"
@@ -36,6 +37,7 @@ struct message {
 	uint64_t wire;	    /* bytes of it that we were sent */
 	unsigned cut;	    /* of its content: enum tide_text_cut */
 	struct repute repute;
+	struct bulk bulk;
 	uint64_t began_ns; /* monotonic */
 };
 

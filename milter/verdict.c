@@ -109,6 +109,19 @@ answer_for_shortage(const struct facts *f)
 	return v;
 }
 
+struct finding
+verdict_weightier(struct finding a, struct finding b)
+{
+	static const unsigned weight[] = { [TIDE_ACTION_TAG] = 1,
+		[TIDE_ACTION_BLOCK] = 2,
+		[TIDE_ACTION_TEMPFAIL] = 3,
+		[TIDE_ACTION_REJECT] = 4 };
+
+	if (a.reason == NULL || b.reason == NULL)
+		return a.reason != NULL ? a : b;
+	return weight[b.action % 4] > weight[a.action % 4] ? b : a;
+}
+
 /* Does the finding refuse? */
 bool
 verdict_is_refused(const struct facts *f)
@@ -122,6 +135,7 @@ static const struct {
 	const char *reason, *text;
 } findings[] = {
 	{ "listed", "Your address is on a list of spam senders" },
+	{ "bulk", "Too many copies of this message have been seen" },
 };
 
 /* Whom to ask is always said: a filter errs now and then. */

@@ -58,6 +58,9 @@ struct verdict {
 struct verdict verdict_recipient(const struct facts *);
 struct verdict verdict_message(const struct facts *);
 
+/* Of two findings the one that does more; either may be none. */
+struct finding verdict_weightier(struct finding, struct finding);
+
 /* Does what was found refuse, and not only mark? */
 bool verdict_is_refused(const struct facts *);
 

@@ -287,6 +287,17 @@ static const struct command commands[] = {
 	    "  source <(tidemark completion bash)\n", run_completion },
 	{ "help", "[COMMAND] [--json]", "this list, or more about one command",
 	    "", run_help },
+	{ "bulk", "test [--to ADDRESS]... [--json] | stats [--json]",
+	    "copies of one message: how many were seen",
+	    "test reads a message on standard input.\n"
+	    "\n"
+	    "      --to ADDRESS   a recipient, whose address in the text does\n"
+	    "                     not make it another one\n"
+	    "\n"
+	    "test exits 0 if copies were seen, 1 if not, 2 on an error.\n",
+	    run_bulk },
+	{ "help", "[COMMAND]", "this list, or more about one command", "",
+	    run_help },
 };
 
 #define COMMANDS (sizeof commands / sizeof *commands)

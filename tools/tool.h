@@ -73,6 +73,7 @@ int run_audit(struct tool *);
 int run_ban(struct tool *);
 int run_banned(struct tool *);
 int run_bucket(struct tool *);
+int run_bulk(struct tool *);
 int run_bypass(struct tool *);
 int run_checkpoint(struct tool *);
 int run_config(struct tool *);

@@ -281,6 +281,22 @@ check_charged_by(struct reading *r, unsigned i)
 	    c->profile[i].name);
 }
 
+/* A cell that stays at its most never gets to a threshold above it. */
+static void
+check_bulk(struct reading *r, unsigned i)
+{
+	const struct tide_profile *p = &r->config->profile[i];
+	uint32_t most = (1u << r->config->bulk_bits) - 1;
+
+	if (p->bulk_mode != TIDE_MODE_OFF && !is_bad(r, "bulk_bits") &&
+	    p->bulk_threshold > most)
+		tide_complain(r->complaints,
+		    blame_profile(r, i, "bulk_threshold"),
+		    "bulk_threshold: cells of %u bits (bulk_bits) count to %u "
+		    "only",
+		    r->config->bulk_bits, most);
+}
+
 /* About; the filter rounds up to whole blocks. */
 static double
 window_bytes(const struct tide_config *c)
@@ -395,6 +411,7 @@ tide_reading_check(struct reading *r)
 		check_groups(r, i);
 		check_tokens(r, i);
 		check_charged_by(r, i);
+		check_bulk(r, i);
 	}
 	for (unsigned i = 0; i < r->config->policies; i++)
 		check_policy(r, i);

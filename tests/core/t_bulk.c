@@ -242,7 +242,7 @@ test_checkpoint(void)
 	CHECK(!round_at(T0 + 2 * SPAN - 1)); /* time goes on */
 	CHECK(round_at(T0 + 2 * SPAN));
 	CHECK_INT(count("a"), 1);
-	free(carried.bytes);
+	tide_carried_free(&carried);
 	end();
 }
 
@@ -260,7 +260,7 @@ test_other_size(void)
 	tide_bulk_open(&map->bulk, T0);
 	CHECK_INT(count("a"), 0);
 	CHECK_INT(insert("a", 1).own, 1);
-	free(carried.bytes);
+	tide_carried_free(&carried);
 	end();
 }
 

@@ -246,6 +246,12 @@ bad_together(void)
 		    "the socket of [profile a]\n" },
 		{ "[profile a]\ndaemons = X, Y\n[profile b]\ndaemons = Z Y\n",
 		    "t.conf:4: daemons: Y already belongs to [profile a]\n" },
+		{ "bulk_bits = 4\n[profile a]\nbulk_mode = dry-run\n",
+		    "t.conf:2: bulk_threshold: cells of 4 bits (bulk_bits) "
+		    "count to 15 only\n" },
+		{ "[profile a]\nbulk_mode = enforce\nbulk_threshold = 32\n",
+		    "t.conf:3: bulk_threshold: cells of 5 bits (bulk_bits) "
+		    "count to 31 only\n" },
 		{ "[profile a]\ncontent_blocked_header = X-A:YES X-B: NO\n",
 		    "t.conf:2: content_blocked_header: «X-B:» is not "
 		    "NAME:BEGINNING, without a space, such as X-Spam-Flag:YES\n"

@@ -73,6 +73,16 @@ static const struct verdict_case recipients[] = {
 };
 
 static const struct verdict_case messages[] = {
+	{ "bulk mail is refused",
+	    { .map_usable = true, .found = { "bulk", TIDE_ACTION_REJECT } },
+	    ANSWER_REJECT, "bulk", "550", "5.7.1",
+	    "Too many copies of this message" },
+	{ "bulk mail is put off",
+	    { .map_usable = true, .found = { "bulk", TIDE_ACTION_TEMPFAIL } },
+	    ANSWER_TEMPFAIL, "bulk", "451", "4.7.1", "postmaster" },
+	{ "bulk mail passes, tagged",
+	    { .map_usable = true, .found = { "bulk", TIDE_ACTION_TAG } },
+	    ANSWER_ACCEPT, "bulk", NULL, NULL, NULL },
 	{ "nothing against it", { .map_usable = true }, ANSWER_ACCEPT, "-",
 	    NULL, NULL, NULL },
 	{ "an overflow", { .map_usable = true, .over = "OKIP" }, ANSWER_REJECT,
@@ -166,6 +176,27 @@ names(void)
 	CHECK_STR(verdict_name(ANSWER_REJECT), "reject");
 }
 
-CHECK_CASES({ "at RCPT", at_rcpt },
-    { "at the end of message", at_end_of_message },
+static void
+test_weightier(void)
+{
+	static const struct finding none = { NULL, TIDE_ACTION_REJECT },
+				    tag = { "tag", TIDE_ACTION_TAG },
+				    block = { "block", TIDE_ACTION_BLOCK },
+				    later = { "later", TIDE_ACTION_TEMPFAIL },
+				    never = { "never", TIDE_ACTION_REJECT };
+	const struct finding *by_weight[] = { &none, &tag, &block, &later,
+		&never };
+	unsigned i, k;
+
+	for (i = 0; i < LENGTH(by_weight); i++)
+		for (k = 0; k < i; k++) {
+			CHECK(verdict_weightier(*by_weight[i], *by_weight[k])
+				  .reason == by_weight[i]->reason);
+			CHECK(verdict_weightier(*by_weight[k], *by_weight[i])
+				  .reason == by_weight[i]->reason);
+		}
+}
+
+CHECK_CASES({ "of two findings the weightier counts", test_weightier },
+    { "at RCPT", at_rcpt }, { "at the end of message", at_end_of_message },
     { "answers have names", names })

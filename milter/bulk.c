@@ -1,0 +1,122 @@
+/*
+ * bulk - count copies, hold them against the threshold.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "bulk.h"
+#include "reputation.h"
+#include "session.h"
+#include "tags.h"
+
+static const struct tide_profile *
+profile(void)
+{
+	return &session.config.profile[session.profile];
+}
+
+static void
+count(enum tide_counter id, uint64_t by)
+{
+	tide_count_profile(session.map->counters, session.profile, id, by);
+}
+
+/* One signature; of several, the one seen most often counts. */
+static void
+count_one(struct bulk *b, struct tide_hash hash, uint32_t copies)
+{
+	uint32_t slot = (uint32_t)(session.slot - session.map->slots);
+	struct tide_bulk_count c;
+
+	if (!tide_bulk_insert(&session.map->bulk, &session.slot->epoch,
+		&session.map->control->epoch, slot, hash, copies, &c))
+		return;
+	if (!b->counted || tide_bulk_total(&c) > tide_bulk_total(&b->count))
+		b->count = c;
+	b->counted = true;
+}
+
+/* The text; where there is none to speak of, each attachment. */
+static void
+count_all(struct bulk *b, const struct tide_signatures *s, uint32_t copies)
+{
+	size_t i;
+
+	if (s->has_text)
+		count_one(b, s->text, copies);
+	else
+		for (i = 0; i < s->files; i++)
+			count_one(b, s->file[i], copies);
+}
+
+static struct finding
+found(void)
+{
+	static const uint32_t action[] = { [TIDE_BULK_TAG] = TIDE_ACTION_TAG,
+		[TIDE_BULK_TEMPFAIL] = TIDE_ACTION_TEMPFAIL,
+		[TIDE_BULK_REJECT] = TIDE_ACTION_REJECT,
+		[TIDE_BULK_BLOCK] = TIDE_ACTION_BLOCK };
+
+	return (struct finding){ .reason = "bulk",
+		.action = action[profile()->bulk_action % 4] };
+}
+
+/* While nobody turns the generations, no count is held against anybody. */
+static void
+judge(struct bulk *b, const char *sender)
+{
+	if (tide_bulk_total(&b->count) < profile()->bulk_threshold ||
+	    session.charge.exempt)
+		return;
+	if (reputation_excepts(sender)) {
+		count(TIDE_COUNT_BULK_EXCEPTED, 1);
+		return;
+	}
+	count(TIDE_COUNT_BULK_MET, 1);
+	if (profile()->bulk_mode == TIDE_MODE_ENFORCE &&
+	    !tide_map_pulse_is_stale(session.map, session.config.pulse_stale))
+		b->found = found();
+}
+
+void
+bulk_count(struct bulk *b, const struct tide_signatures *s, uint32_t recipients,
+    const char *sender)
+{
+	uint32_t copies =
+	    profile()->bulk_counts == TIDE_BULK_RECIPIENT && recipients > 1
+	    ? recipients
+	    : 1;
+
+	memset(b, 0, sizeof *b);
+	if (s == NULL || session.map == NULL || session.slot == NULL ||
+	    profile()->bulk_mode == TIDE_MODE_OFF)
+		return;
+	count_all(b, s, copies);
+	if (b->counted) {
+		count(TIDE_COUNT_BULK_COPIES, copies);
+		judge(b, sender);
+	} else {
+		count(TIDE_COUNT_BULK_UNSIGNED, 1);
+	}
+}
+
+void
+bulk_tag(const struct bulk *b)
+{
+	char text[TIDE_BULK_TEXT];
+
+	if (b->found.reason != NULL)
+		tags_set("Bulk", tide_bulk_show(&b->count, text));
+}
+
+const char *
+bulk_show(const struct bulk *b, char *buf, size_t size)
+{
+	char text[TIDE_BULK_TEXT];
+
+	buf[0] = '\0';
+	if (b->counted)
+		(void)snprintf(
+		    buf, size, " bulk=%s", tide_bulk_show(&b->count, text));
+	return buf;
+}
