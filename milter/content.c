@@ -5,11 +5,12 @@
 
 #include "content.h"
 #include "session.h"
+#include "signing.h"
 #include "tidemark/log.h"
 
 /* Everyone who reads; each is asked whether the profile has it. */
 static const struct content_reader *const readers[] = { &content_log,
-	&content_memory };
+	&content_memory, &content_signing };
 
 #define READERS (sizeof readers / sizeof *readers)
 #define SKIP_WORTH (4u << 20) /* bytes of body; see content.h */
@@ -150,9 +151,15 @@ content_begin(void)
 void
 content_header(const char *name, const char *value)
 {
+	unsigned i;
+
 	session.message.wire += strlen(name) + strlen(value) + 4;
-	if (content.active)
-		tide_text_header(content.pipeline, name, value);
+	if (!content.active)
+		return;
+	for (i = 0; i < content.count; i++)
+		if (content.reader[i]->header != NULL)
+			content.reader[i]->header(name, value);
+	tide_text_header(content.pipeline, name, value);
 }
 
 void

@@ -11,6 +11,7 @@
 #include "explain.h"
 #include "headers.h"
 #include "session.h"
+#include "signing.h"
 #include "tidemark/clock.h"
 #include "tidemark/log.h"
 #include "tidemark/window.h"
@@ -315,7 +316,7 @@ judge_recipient(const char *address)
 	if (f.bypassed)
 		return verdict_recipient(&f);
 	if (!open)
-		f.found = session.message.repute.found;
+		f.found = session.message.repute.address;
 	if (!open && note_ban(&f)) {
 		(void)charge_group(&session.charge, TIDE_SBSENDER, 1);
 		count(TIDE_COUNT_RECIPIENTS_BANNED, 1);
@@ -346,8 +347,10 @@ session_recipient(const char *address, enum recipient_fate fate)
 	switch (fate) {
 	case RECIPIENT_ACCEPTED:
 		v = judge_recipient(address);
-		if (passes(&v))
+		if (passes(&v)) {
 			keep_recipient(m, address);
+			signing_recipient(address);
+		}
 		if (v.answer != ANSWER_ACCEPT) {
 			m->held_off++;
 			explain_recipient(&v, address);
@@ -514,11 +517,10 @@ session_decide(void)
 	const struct tide_harvest *text = end_content(m, &harvest, &profile);
 	struct verdict v;
 
+	reputation_content(&m->repute, m->sender);
 	if (m->accepted > m->open && !f.bypassed) {
-		f.found = m->repute.found;
-		if (f.found.reason != NULL &&
-		    f.found.action == TIDE_ACTION_BLOCK)
-			m->blocked = true;
+		f.found = reputation_found(&m->repute);
+		m->blocked |= reputation_blocks(&m->repute);
 	}
 	/* a ban may have come since RCPT, and the bucket been emptied for it */
 	if (m->accepted <= m->open || !note_ban(&f))

@@ -122,6 +122,7 @@ static const struct {
 	const char *reason, *text;
 } findings[] = {
 	{ "listed", "Your address is on a list of spam senders" },
+	{ "spam", "This message was reported as spam" },
 };
 
 /* Whom to ask is always said: a filter errs now and then. */
