@@ -233,6 +233,7 @@ do_round(struct archivist *a)
 	if (take_lapses(a, &err) < 0)
 		went_wrong(a, &err);
 	reputation_round(a->c);
+	spam_round(a->c, a->config.spam_generation);
 	if (commit_bans(a->c, &a->config, &err) < 0)
 		went_wrong(a, &err);
 	rc = a->asked[ERRAND_SEAL] ? seal_now(a, &err)

@@ -194,7 +194,8 @@ open_everything(struct collector *c, struct tide_err *err)
 		if (remake_map(c, why.text, err) < 0)
 			return -1;
 	}
-	if (keeper_open(c, err) < 0 || reputation_open(c, err) < 0)
+	if (keeper_open(c, err) < 0 || reputation_open(c, err) < 0 ||
+	    spam_open(c, err) < 0)
 		return -1;
 	tide_bulk_open(&c->map->bulk, tide_clock_wall_ms());
 	atomic_store(&c->map->control->generation, c->generation);

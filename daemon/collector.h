@@ -71,6 +71,9 @@ struct reputation {
 	uint64_t base;	      /* the last change within its chunks */
 	uint64_t sequence;    /* the last change */
 	bool stale;	      /* the archive has what the map has not */
+	uint64_t spam_newest; /* generation, in the archive */
+	uint64_t spam_base;   /* the last record within its chunks */
+	uint64_t spam_sequence;
 };
 
 struct collector {
@@ -147,6 +150,12 @@ int reputation_unexcept(
 
 /* verbs_egress.c: one of the lists has changed, or (KINDS) the settings. */
 void egress_touch(struct collector *, enum tide_egress_kind);
+
+/* spam.c */
+int spam_open(struct collector *, struct tide_err *);
+void spam_round(struct collector *, uint64_t span_ms);
+int spam_report(struct collector *, enum tide_spam_kind,
+    const struct tide_signatures *, uint64_t *generation, struct tide_err *);
 
 /* chore.c: have the first thread do it; -1 if it is not done yet. */
 int chore_ask(struct collector *, struct chore *, struct tide_err *);

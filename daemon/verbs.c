@@ -144,6 +144,7 @@ static const struct verb {
 	{ "egress-list", false, do_egress_list },
 	{ "egress-poll", false, do_egress_poll },
 	{ "egress-checked", true, do_egress_checked },
+	{ "spam", true, do_spam },
 };
 
 void

@@ -22,6 +22,9 @@ void do_addresses_del(struct collector *, int fd, const struct tide_line *);
 void do_except_add(struct collector *, int fd, const struct tide_line *);
 void do_except_del(struct collector *, int fd, const struct tide_line *);
 
+/* verbs_spam.c */
+void do_spam(struct collector *, int fd, const struct tide_line *);
+
 void do_audit(struct collector *, int fd, const struct tide_line *);
 
 /* verbs_query.c */

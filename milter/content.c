@@ -5,13 +5,14 @@
 
 #include "content.h"
 #include "session.h"
+#include "signing.h"
 #include "tidemark/log.h"
 
 #define READERS 8u /* room for so many, and a NULL */
 
 /* Everyone who reads; each is asked whether the profile has it. */
 static const struct content_reader *const readers[READERS + 1] = { &content_log,
-	&content_memory, &content_sign };
+	&content_memory, &content_signing };
 
 #define SKIP_WORTH (4u << 20) /* bytes of body; see content.h */
 
@@ -151,9 +152,15 @@ content_begin(void)
 void
 content_header(const char *name, const char *value)
 {
+	unsigned i;
+
 	session.message.wire += strlen(name) + strlen(value) + 4;
-	if (content.active)
-		tide_text_header(content.pipeline, name, value);
+	if (!content.active)
+		return;
+	for (i = 0; i < content.count; i++)
+		if (content.reader[i]->header != NULL)
+			content.reader[i]->header(name, value);
+	tide_text_header(content.pipeline, name, value);
 }
 
 void

@@ -25,11 +25,12 @@ struct content_reader {
 	const struct tide_text_sink *(*begin)(void);
 	/* It came to nothing, after begin(); may be NULL. */
 	void (*abort)(void);
+	/* A header of the message, before any text; may be NULL. */
+	void (*header)(const char *name, const char *value);
 };
 
 extern const struct content_reader content_log; /* content_log.c */
 extern const struct content_reader content_memory;
-extern const struct content_reader content_sign;
 
 /* Does any profile read bodies?  Asked when the connection is negotiated. */
 bool content_wanted(void);

@@ -91,4 +91,4 @@ begin(void)
 	return &sink;
 }
 
-const struct content_reader content_log = { wants, begin, NULL };
+const struct content_reader content_log = { .wants = wants, .begin = begin };

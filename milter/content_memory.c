@@ -74,4 +74,6 @@ content_memory_harvest(struct tide_harvest *h, unsigned *profile)
 	return true;
 }
 
-const struct content_reader content_memory = { wants, begin, give_up };
+const struct content_reader content_memory = {
+	.wants = wants, .begin = begin, .abort = give_up
+};

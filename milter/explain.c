@@ -67,6 +67,9 @@ group_of(const struct verdict *v, enum tide_stage stage)
 	if (strcmp(v->reason, "listed") == 0 ||
 	    (strcmp(v->reason, "bulk") == 0 && v->answer == ANSWER_TEMPFAIL))
 		return TIDE_DECISION_NO_GROUP;
+	if (strcmp(v->reason, "spam") == 0)
+		return is_charged(TIDE_CBSENDER) ? TIDE_CBSENDER
+						 : TIDE_DECISION_NO_GROUP;
 	if (stage == TIDE_STAGE_RCPT)
 		g = strcmp(v->reason, "banned") == 0 ? TIDE_SBSENDER
 						     : TIDE_RBSENDER;
@@ -125,7 +128,7 @@ void
 explain_recipient(struct verdict *v, const char *address)
 {
 	const struct message *m = &session.message;
-	char to[256], left[32], listed[128];
+	char to[256], left[32], listed[192];
 
 	session_printable(to, sizeof to, address);
 	tide_log(TIDE_LOG_INFO,
@@ -159,8 +162,7 @@ explain_message(struct verdict *v)
 {
 	const struct message *m = &session.message;
 	double ms = (double)(tide_clock_mono_ns() - m->began_ns) / 1e6;
-	char left[32], bad[48], cut[TIDE_CUT_MAX], listed[128];
-	char bulk[24];
+	char left[32], bad[48], cut[TIDE_CUT_MAX], listed[192], bulk[24];
 
 	show_rare(v, bad, sizeof bad);
 	/* one line a message has "profile=" first: tidemark replay counts it */

@@ -15,7 +15,8 @@
  *   allowance tokens and different recipients of an account
  *   follow    a new configuration taken over
  *   content   headers and body, read by whoever wants to
- *   reputation what is known against the sender; exceptions
+ *   reputation what is known against sender and content; exceptions
+ *   signing   a message's signatures
  *   bulk      copies of one message, counted
  *   tags      headers that we put on a message, or take off
  *   headers   rules for headers: a pure function

@@ -1,11 +1,12 @@
 /*
- * reputation - the list of spam addresses, and the exceptions.
+ * reputation - the list of spam addresses, reported spam, and the exceptions.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "reputation.h"
 #include "session.h"
+#include "signing.h"
 #include "tags.h"
 #include "tidemark/addresses.h"
 #include "tidemark/exceptions.h"
@@ -71,7 +72,7 @@ note_listed(struct repute *r, const struct tide_key *as)
 	(void)snprintf(r->listed_as, sizeof r->listed_as, "%s", as->text);
 	count(TIDE_COUNT_ADDRESSES_LISTED);
 	if (profile()->addresses_mode == TIDE_MODE_ENFORCE)
-		r->found = (struct finding){ .reason = "listed",
+		r->address = (struct finding){ .reason = "listed",
 			.action = profile()->addresses_action };
 }
 
@@ -98,22 +99,89 @@ reputation_sender(struct repute *r, const char *sender)
 		note_listed(r, &forms.key[form]);
 }
 
+/* ---- the content ------------------------------------------------------- */
+
+static void
+note_spam(struct repute *r, const struct tide_spam_match *match)
+{
+	r->spam = true;
+	r->match = *match;
+	count(TIDE_COUNT_SPAM_MET);
+	if (match->how == TIDE_SPAM_NEAR)
+		count(TIDE_COUNT_SPAM_MET_NEAR);
+	if (profile()->spam_mode == TIDE_MODE_ENFORCE)
+		r->content = (struct finding){ .reason = "spam",
+			.action = profile()->spam_action };
+}
+
+void
+reputation_content(
+    struct repute *r, const struct tide_signatures *s, const char *sender)
+{
+	struct tide_spam_match match;
+
+	if (s == NULL || session.slot == NULL || session.charge.exempt ||
+	    profile()->spam_mode == TIDE_MODE_OFF)
+		return;
+	if (!tide_spam_test(&session.map->spam, &session.slot->epoch,
+		&session.map->control->epoch, s, &match))
+		return;
+	if (reputation_excepts(sender))
+		count(TIDE_COUNT_SPAM_EXCEPTED);
+	else
+		note_spam(r, &match);
+}
+
+/* ---- what comes of it -------------------------------------------------- */
+
+struct finding
+reputation_found(const struct repute *r)
+{
+	return verdict_weightier(r->address, r->content);
+}
+
+/* What is put off will come again, and is counted then. */
+bool
+reputation_blocks(const struct repute *r)
+{
+	return (r->address.reason != NULL &&
+		   r->address.action == TIDE_ACTION_BLOCK) ||
+	    (r->content.reason != NULL &&
+		(r->content.action == TIDE_ACTION_BLOCK ||
+		    r->content.action == TIDE_ACTION_REJECT));
+}
+
 /* ---- what is seen of it ------------------------------------------------ */
+
+static bool
+is_tagged(struct finding f)
+{
+	return f.reason != NULL &&
+	    (f.action == TIDE_ACTION_TAG || f.action == TIDE_ACTION_BLOCK);
+}
 
 void
 reputation_tag(const struct repute *r)
 {
-	if (r->found.reason != NULL &&
-	    (r->found.action == TIDE_ACTION_TAG ||
-		r->found.action == TIDE_ACTION_BLOCK))
+	if (is_tagged(r->address))
 		tags_set("Address", r->listed_as);
+	if (is_tagged(r->content))
+		tags_set("Spam", tide_spam_how_name[r->match.how]);
 }
 
 const char *
 reputation_show(const struct repute *r, char *buf, size_t size)
 {
+	size_t n = 0;
+
 	buf[0] = '\0';
 	if (r->listed)
-		(void)snprintf(buf, size, " listed=%s", r->listed_as);
+		n = (size_t)snprintf(buf, size, " listed=%s", r->listed_as);
+	if (r->spam && n < size)
+		(void)snprintf(buf + n, size - n, " spam=%s generation=%llu",
+		    r->match.how == TIDE_SPAM_NEAR
+			? "near"
+			: tide_spam_how_name[r->match.how],
+		    (unsigned long long)r->match.generation);
 	return buf;
 }

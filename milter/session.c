@@ -8,10 +8,10 @@
 
 #include "content.h"
 #include "content_memory.h"
-#include "content_sign.h"
 #include "explain.h"
 #include "headers.h"
 #include "session.h"
+#include "signing.h"
 #include "tidemark/clock.h"
 #include "tidemark/log.h"
 #include "tidemark/window.h"
@@ -316,7 +316,7 @@ judge_recipient(const char *address)
 	if (f.bypassed)
 		return verdict_recipient(&f);
 	if (!open)
-		f.found = session.message.repute.found;
+		f.found = session.message.repute.address;
 	if (!open && note_ban(&f)) {
 		(void)charge_group(&session.charge, TIDE_SBSENDER, 1);
 		count(TIDE_COUNT_RECIPIENTS_BANNED, 1);
@@ -349,7 +349,7 @@ session_recipient(const char *address, enum recipient_fate fate)
 		v = judge_recipient(address);
 		if (passes(&v)) {
 			keep_recipient(m, address);
-			content_sign_recipient(address);
+			signing_recipient(address);
 		}
 		if (v.answer != ANSWER_ACCEPT) {
 			m->held_off++;
@@ -510,15 +510,15 @@ end_content(struct message *m, struct tide_harvest *h, unsigned *profile)
 static void
 find(struct message *m, struct facts *f)
 {
-	const struct tide_signatures *signatures = content_signatures();
+	const struct tide_signatures *signatures = signing_result();
 
 	if (m->accepted <= m->open || f->bypassed)
 		return;
+	reputation_content(&m->repute, signatures, m->sender);
 	bulk_count(&m->bulk, signatures, m->accepted, m->sender);
-	f->found = verdict_weightier(m->repute.found, m->bulk.found);
-	if (m->repute.found.reason != NULL &&
-	    m->repute.found.action == TIDE_ACTION_BLOCK)
-		m->blocked = true;
+	f->found =
+	    verdict_weightier(reputation_found(&m->repute), m->bulk.found);
+	m->blocked |= reputation_blocks(&m->repute);
 	if (m->bulk.found.reason != NULL &&
 	    (m->bulk.found.action == TIDE_ACTION_BLOCK ||
 		m->bulk.found.action == TIDE_ACTION_REJECT))

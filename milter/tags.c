@@ -45,6 +45,10 @@ profile_tags(const struct tide_profile *p)
 	    (p->addresses_action == TIDE_ACTION_TAG ||
 		p->addresses_action == TIDE_ACTION_BLOCK))
 		return true;
+	if (p->spam_mode == TIDE_MODE_ENFORCE &&
+	    (p->spam_action == TIDE_ACTION_TAG ||
+		p->spam_action == TIDE_ACTION_BLOCK))
+		return true;
 	return p->bulk_mode == TIDE_MODE_ENFORCE &&
 	    (p->bulk_action == TIDE_BULK_TAG ||
 		p->bulk_action == TIDE_BULK_BLOCK);

@@ -136,6 +136,7 @@ static const struct {
 } findings[] = {
 	{ "listed", "Your address is on a list of spam senders" },
 	{ "bulk", "Too many copies of this message have been seen" },
+	{ "spam", "This message was reported as spam" },
 };
 
 /* Whom to ask is always said: a filter errs now and then. */

@@ -285,6 +285,21 @@ static const struct command commands[] = {
 	    run_metrics },
 	{ "completion", "bash", "what bash completes, to be sourced",
 	    "  source <(tidemark completion bash)\n", run_completion },
+	{ "spam",
+	    "report | revoke | test [--to ADDR]... [--no-files] [--json] "
+	    "[MESSAGE]\n"
+	    "       tidemark spam stats [--json]",
+	    "reported spam: report a message, take that back, look it up",
+	    "MESSAGE is a file, headers first; - or none is standard input.\n"
+	    "\n"
+	    "      --to ADDR      a recipient that no header names: its address "
+	    "in the\n"
+	    "                     text is not signed\n"
+	    "      --no-files     only the text, no attachment\n"
+	    "\n"
+	    "Exits 0 if it was done, 1 if it was refused, 2 on an error; test "
+	    "exits 0\nif it is spam, 1 if not.\n",
+	    run_spam },
 	{ "help", "[COMMAND] [--json]", "this list, or more about one command",
 	    "", run_help },
 	{ "bulk", "test [--to ADDRESS]... [--json] | stats [--json]",

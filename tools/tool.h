@@ -89,6 +89,7 @@ int run_report(struct tool *);
 int run_replay(struct tool *);
 int run_seal(struct tool *);
 int run_size(struct tool *);
+int run_spam(struct tool *);
 int run_status(struct tool *);
 int run_unban(struct tool *);
 int run_tail(struct tool *);

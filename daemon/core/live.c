@@ -105,6 +105,8 @@ plan_head(
 	h->addresses = plan_addresses(c);
 	h->bulk = tide_counting_size(c->bulk_keys, c->bulk_error, c->bulk_bits);
 	tide_config_names(c, &h->profiles);
+	h->spam =
+	    tide_spam_size(c->spam_reports, c->spam_error, c->spam_generations);
 	read_boot_id(h->boot_id);
 	if (getrandom(&h->instance, sizeof h->instance, 0) !=
 	    (ssize_t)sizeof h->instance)
@@ -348,6 +350,7 @@ judge_head(const struct opening *o, const struct tide_control_head *h,
 	    memcmp(&h->flow, &want->flow, sizeof h->flow) != 0 ||
 	    memcmp(&h->addresses, &want->addresses, sizeof h->addresses) != 0 ||
 	    memcmp(&h->bulk, &want->bulk, sizeof h->bulk) != 0 ||
+	    memcmp(&h->spam, &want->spam, sizeof h->spam) != 0 ||
 	    h->bans != want->bans || h->accounts != want->accounts ||
 	    h->decisions != want->decisions || h->slots != want->slots) {
 		(void)tide_err_set(

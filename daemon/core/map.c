@@ -18,7 +18,7 @@
 const char *const tide_region_name[TIDE_REGIONS] = { "control", "acceptor",
 	"slots", "counters", "window0", "window1", "flow", "buckets",
 	"mailboxes", "bans", "tokens", "distinct", "decisions", "addresses",
-	"bulk", "neighbours", "latency", "history" };
+	"bulk", "neighbours", "latency", "history", "spam" };
 
 const char *const tide_stage_name[TIDE_STAGES] = { "none", "connect", "mail",
 	"rcpt", "eom", "body" };
@@ -39,7 +39,8 @@ tide_map_layout(void)
 		sizeof(struct tide_addresses_head),
 		sizeof(struct tide_counting_desk), TIDE_COUNTING_STRIPES,
 		sizeof(struct tide_bulk_head), sizeof(struct tide_latency),
-		sizeof(struct tide_history) };
+		sizeof(struct tide_history), sizeof(struct tide_spam_head),
+		TIDE_SKETCH };
 
 	return (uint32_t)tide_hash_check(sizes, sizeof sizes);
 }
@@ -87,6 +88,8 @@ tide_map_region_length(
 		return pages(sizeof(struct tide_latency));
 	case TIDE_REGION_HISTORY:
 		return pages(sizeof(struct tide_history));
+	case TIDE_REGION_SPAM:
+		return pages(tide_spam_bytes(&head->spam));
 	default:
 		return TIDE_PAGE + pages(tide_bloom_bytes(&head->senders)) +
 		    pages(tide_bloom_bytes(&head->recipients)) +
@@ -191,7 +194,8 @@ protection(enum tide_map_role role, unsigned region)
 		    region == TIDE_REGION_BANS ||
 		    region == TIDE_REGION_ADDRESSES ||
 		    region == TIDE_REGION_NEIGHBOURS ||
-		    region == TIDE_REGION_HISTORY)))
+		    region == TIDE_REGION_HISTORY ||
+		    region == TIDE_REGION_SPAM)))
 		return PROT_READ;
 	return PROT_READ | PROT_WRITE;
 }
@@ -273,6 +277,8 @@ name_regions(struct tide_map *map)
 	    map->base[TIDE_REGION_NEIGHBOURS]);
 	map->latency = map->base[TIDE_REGION_LATENCY];
 	map->history = map->base[TIDE_REGION_HISTORY];
+	tide_spam_attach(
+	    &map->spam, map->base[TIDE_REGION_SPAM], &map->control->head.spam);
 	tide_flow_attach(&map->flow, map->base[TIDE_REGION_FLOW],
 	    map->base[TIDE_REGION_BUCKETS], map->base[TIDE_REGION_MAILBOXES],
 	    &map->control->head.flow);

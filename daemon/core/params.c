@@ -242,6 +242,22 @@ const struct tide_param tide_params[] = {
 	  .help = "plain: a bit a cell. counting: four bits a cell, so that an "
 		"address can also be taken out, in four times the memory. "
 		"After a change the list has to be loaded again." },
+	{ GLOBAL(spam_reports), RESTART, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "5k", RANGE("100", "10m"),
+	  .help = "How many reported messages a generation of spam signatures "
+		"has room for, and how many revoked ones. With the other "
+		"defaults each takes 560 bytes. One that is full ends early." },
+	{ GLOBAL(spam_error), RESTART, .kind = TIDE_PARAM_SHARE,
+	  .fallback = "0.000001", RANGE("0.000000001", "0.01"),
+	  .help = "The share of other texts and attachments that a full "
+		"generation takes for reported ones." },
+	{ GLOBAL(spam_generations), RESTART, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "4", RANGE("1", "15"),
+	  .help = "How many generations of reports are met. When a new one "
+		"begins, the oldest is forgotten. After a change all are." },
+	{ GLOBAL(spam_generation), RELOAD, .kind = TIDE_PARAM_TIME,
+	  .fallback = "1w", RANGE("1s", "520w"),
+	  .help = "How long a generation of reports lasts." },
 	{ GLOBAL(bulk_keys), RESTART, .kind = TIDE_PARAM_COUNT,
 	  .fallback = "100k", RANGE("1k", "100m"),
 	  .help = "How many different messages a generation of bulk counts "
@@ -431,8 +447,18 @@ const struct tide_param tide_params[] = {
 	  .fallback = "reject", .choices = check_actions,
 	  .help = "What is done to them: reject and tempfail answer each "
 		"recipient, but for postmaster and abuse; tag adds the header "
-		"X-Tidemark-Address; block counts the message as blocked for "
-		"its content (CBSENDER and CBIP)." },
+		"X-Tidemark-Address; block does so and counts the message as "
+		"blocked for its content (CBSENDER and CBIP)." },
+	{ PROFILE(spam_mode), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "off", .choices = modes,
+	  .help = "Messages that were reported as spam, or are near copies of "
+		"one (tidemark spam), unless the sender is an exception: off; "
+		"dry-run counts what it would have done; enforce does it." },
+	{ PROFILE(spam_action), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "reject", .choices = check_actions,
+	  .help = "What is done to them: reject, which counts them as blocked "
+		"for their content; tempfail; tag, which adds the header "
+		"X-Tidemark-Spam; block, which does so and counts." },
 	{ PROFILE(bulk_mode), RELOAD, .kind = TIDE_PARAM_CHOICE,
 	  .fallback = "off", .choices = modes,
 	  .help = "Copies of one text, or of one attachment where there is no "

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <xxhash.h>
 
 #include "sketch.h"
@@ -146,6 +147,32 @@ void
 tide_signer_recipient(struct tide_signer *s, const char *address)
 {
 	tide_strip_recipient(&s->strip, address);
+}
+
+void
+tide_signer_header(struct tide_signer *s, const char *name, const char *value)
+{
+	static const char *const names[] = { "To", "Cc", "Delivered-To",
+		"X-Original-To", "Envelope-To" };
+	static const char between[] = " \t\r\n,;:<>()\"";
+	char address[512];
+	unsigned i = 0;
+	size_t n;
+
+	while (i < sizeof names / sizeof *names && strcasecmp(name, names[i]))
+		i++;
+	if (i == sizeof names / sizeof *names)
+		return;
+	for (; *value != '\0'; value += n) {
+		value += strspn(value, between);
+		n = strcspn(value, between);
+		if (n == 0 || n >= sizeof address ||
+		    memchr(value, '@', n) == NULL)
+			continue;
+		memcpy(address, value, n);
+		address[n] = '\0';
+		tide_strip_recipient(&s->strip, address);
+	}
 }
 
 void

@@ -153,6 +153,8 @@ struct tide_profile {
 	uint32_t remember_refused;	      /* 0 or 1 */
 	uint32_t addresses_mode;	      /* enum tide_mode */
 	uint32_t addresses_action;	      /* enum tide_check_action */
+	uint32_t spam_mode;		      /* enum tide_mode */
+	uint32_t spam_action;		      /* enum tide_check_action */
 	uint32_t bulk_mode;		      /* enum tide_mode */
 	uint32_t bulk_threshold;	      /* copies */
 	uint32_t bulk_action;		      /* enum tide_bulk_action */
@@ -229,6 +231,11 @@ struct tide_config {
 	char egress_table[TIDE_NAME_MAX];
 	char egress_ports[TIDE_WORDS_MAX];
 	char egress_hooks[TIDE_NAME_MAX]; /* "forward output" */
+
+	uint64_t spam_reports; /* of a generation */
+	double spam_error;     /* false positives of one that is full */
+	uint32_t spam_generations;
+	uint64_t spam_generation; /* how long one lasts */
 
 	uint32_t profiles;
 	struct tide_profile profile[TIDE_PROFILES_MAX];

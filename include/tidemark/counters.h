@@ -49,7 +49,7 @@ X(RECIPIENTS_PROTECTED, recipients_protected, PROFILE, \
 X(MESSAGES_TOO_FAST, messages_too_fast, PROFILE, \
     "messages refused because a bucket overflowed") \
 X(CONTENT_BLOCKED, content_blocked, PROFILE, \
-    "messages that a filter before us has marked as blocked") \
+    "messages blocked for their content, by a filter before us or by us") \
 X(HOOKS_RUN, hooks_run, PROFILE, "runs of ban_hook") \
 X(HOOKS_FAILED, hooks_failed, PROFILE, \
     "runs of ban_hook that failed, took too long or were one too many") \
@@ -124,7 +124,15 @@ X(BULK_TURNS, bulk_turns, GLOBAL, "generations of bulk counts begun") \
 X(POLICY_REQUESTS, policy_requests, PROFILE, \
     "requests of Postfix's policy client answered") \
 X(POLICY_CLOSED, policy_closed, PROFILE, \
-    "policy connections closed because of what came over them, or did not")
+    "policy connections closed because of what came over them, or did not") \
+X(SPAM_REPORTED, spam_reported, GLOBAL, "messages reported as spam") \
+X(SPAM_REVOKED, spam_revoked, GLOBAL, "messages reported as no spam") \
+X(SPAM_MET, spam_met, PROFILE, \
+    "messages met that were reported as spam, dry-run or not") \
+X(SPAM_MET_NEAR, spam_met_near, PROFILE, \
+    "of these, near copies of what was reported") \
+X(SPAM_EXCEPTED, spam_excepted, PROFILE, \
+    "messages so met whose senders are exceptions")
 /* clang-format on */
 
 enum tide_counter {

@@ -26,6 +26,7 @@
  *   neighbours collector               collector
  *   latency   workers                  all three
  *   history   collector                collector
+ *   spam      collector                collector
  *
  * Tools map everything read-only.  Bytes found here were written by another
  * process: check them, never assert on them.
@@ -52,6 +53,7 @@
 #include "tidemark/history.h"
 #include "tidemark/latency.h"
 #include "tidemark/ring.h"
+#include "tidemark/spam.h"
 #include "tidemark/tokens.h"
 
 #define TIDE_MAP_MAGIC 0x6b72616d65646974ull /* "tidemark" */
@@ -80,6 +82,7 @@ enum tide_region_id {
 	TIDE_REGION_NEIGHBOURS,
 	TIDE_REGION_LATENCY,
 	TIDE_REGION_HISTORY,
+	TIDE_REGION_SPAM,
 	TIDE_REGIONS
 };
 
@@ -108,6 +111,7 @@ struct tide_control_head {
 	uint32_t pad;
 	struct tide_list_shape addresses;
 	struct tide_profile_names profiles; /* for the numbers of classes */
+	struct tide_spam_shape spam;
 	uint64_t check;
 };
 
@@ -263,6 +267,7 @@ struct tide_map {
 	struct tide_bulk bulk;
 	struct tide_latency *latency;
 	struct tide_history *history;
+	struct tide_spam spam;
 	void *base[TIDE_REGIONS];
 	size_t length[TIDE_REGIONS];
 	uint64_t table_id; /* which published table this is */

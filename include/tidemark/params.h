@@ -15,7 +15,7 @@
 
 #include "tidemark/config.h"
 
-#define TIDE_PARAMS_MAX 128
+#define TIDE_PARAMS_MAX 160
 #define TIDE_PARAM_TEXT_MAX 320 /* holds whatever tide_param_show prints */
 
 enum tide_param_kind {

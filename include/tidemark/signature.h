@@ -41,6 +41,14 @@ struct tide_text_sink tide_signer_sink(struct tide_signer *);
 void tide_signer_begin(struct tide_signer *);
 void tide_signer_recipient(struct tide_signer *, const char *address);
 
+/*
+ * A header of the message, likewise before any text: those whom To, Cc and the
+ * headers of delivery name are recipients, too.  So a message as it lies in a
+ * mailbox is signed as it was on its way.
+ */
+void
+tide_signer_header(struct tide_signer *, const char *name, const char *value);
+
 /* All text has been seen. */
 void tide_signer_end(struct tide_signer *, struct tide_signatures *);
 

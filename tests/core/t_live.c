@@ -514,7 +514,8 @@ is_collectors(unsigned region)
 {
 	return region == TIDE_REGION_FLOW || region == TIDE_REGION_BANS ||
 	    region == TIDE_REGION_ADDRESSES ||
-	    region == TIDE_REGION_NEIGHBOURS || region == TIDE_REGION_HISTORY;
+	    region == TIDE_REGION_NEIGHBOURS || region == TIDE_REGION_HISTORY ||
+	    region == TIDE_REGION_SPAM;
 }
 
 static bool
