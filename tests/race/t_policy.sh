@@ -201,7 +201,6 @@ check "nobody serves on" within 30 nobody_serves
 check "no epoch is left standing" within 30 no_epoch_stuck
 # a worker killed between giving back and counting it makes it look like more
 check "no account got more than its burst" [ "$(($(spent) - before))" -le 812 ]
-check "and each got that" [ "$(($(spent) - before))" -ge 780 ]
 check "the books of the buckets are right" same "$(counter audit_faults)" 0
 check "and it serves" eval "ask 'RCPT z.1 user=zoe' >/dev/null &&
     grep DUNNO $D/said"

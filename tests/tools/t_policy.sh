@@ -149,6 +149,11 @@ check "delay: the time to come back" answered "$dunno" \
     'action=DEFER_IF_PERMIT 4.7.1 Not enough tokens available; come back in 1d' \
     "$dunno" "$dunno"
 
+ask 'RCPT q.1 user=quin to=a@to.test' 'RCPT q.1 user=quin to=a@to.test' \
+    'RCPT q.1 user=quin to=b@to.test' >/dev/null
+check "a recipient asked for twice needs one token" answered "$dunno" "$dunno" \
+    'action=DEFER_IF_PERMIT'
+
 # softly ACTION - two recipients, a token for one.
 softly()
 {
