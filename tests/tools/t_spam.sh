@@ -250,13 +250,14 @@ generation_is()
 	tidemark spam stats | grep -q "^generation $1 "
 }
 daemon_stop
-daemon_conf 'spam_reports = 500' 'spam_generation = 2s' '[profile external]' \
+daemon_conf 'spam_reports = 500' 'spam_generation = 3s' '[profile external]' \
     "$on"
 check "starts with short generations" daemon_start
-check "reported" tidemark spam report "$D/ham"
-check "met" is_spam "$D/ham"
+message "$D/m6" x@spam.example ann@example.org "$(echo "$story" | tac)"
+check "reported" tidemark spam report "$D/m6"
+check "met" is_spam "$D/m6"
 check "generations begin" within 60 generation_is 7
-check "and the report fades" within 60 no_spam "$D/ham"
+check "and the report fades" within 60 no_spam "$D/m6"
 check "the old ones, too" no_spam "$D/m4"
 daemon_stop
 daemon_conf 'spam_reports = 600' '[profile external]' "$on"
