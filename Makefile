@@ -174,7 +174,7 @@ STORMS   := $(wildcard tests/storm/t_*.sh)
 REMEMBERED = $(B)/tests/load/remembered
 REPRODUCE  = $(B)/tests/reproduce/reproduce
 
-CORPUS = $(B)/tests/corpus/memory
+CORPUS = $(B)/tests/corpus/memory $(B)/tests/corpus/spam_rates
 
 test-programs: all $(FEED) $(POLICY) $(REMEMBERED) $(REPRODUCE) $(CORPUS) $(UNIT) \
 	$(RACE) $(LOADTESTS) $(SEEDS)
@@ -219,7 +219,7 @@ storm: deps-test
 check-memory: deps-test
 	@$(MAKE) -s $(B)/tests/core/t_hbf $(CORPUS)
 	@B=$(B) REPRODUCE=1 tests/run $(B)/tests/core/t_hbf \
-	    tests/corpus/t_memory.sh
+	    tests/corpus/t_memory.sh tests/corpus/t_spam.sh
 reproduce-memory: deps-test
 	@$(MAKE) -s $(B)/tests/core/t_hbf $(CORPUS)
 	@REPRODUCE=1 $(B)/tests/core/t_hbf

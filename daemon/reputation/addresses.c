@@ -2,6 +2,7 @@
  * addresses - the two copies in the map, and the keys that are looked for.
  */
 #include <string.h>
+#include <strings.h>
 
 #include "quiet.h"
 #include "tidemark/addresses.h"
@@ -180,7 +181,8 @@ tide_address_entry(
 	tide_key_rules_defaults(&rules);
 	if (at == word)
 		tide_key_domain(&keys, word, key);
-	else if (!tide_key_original(&keys, word, key))
+	else if (strncasecmp(word + (word[0] == '<'), "srs", 3) != 0 ||
+	    !tide_key_original(&keys, word, key))
 		tide_key_address(&keys, word, key);
 	return key->length > 0 ? 1 : -1;
 }

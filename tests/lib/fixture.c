@@ -30,6 +30,9 @@ fixture_config(struct tide_config *c)
 	c->max_buckets = 64;
 	c->max_bans = 64;
 	c->max_accounts = 64;
+	c->addresses_capacity = 1000;
+	c->spam_reports = 100;
+	c->spam_generations = 1;
 	c->bulk_keys = 1000;
 	c->window_senders = 100;
 	c->window_recipients = 100;

@@ -199,22 +199,33 @@ check "it is there, still" is_spam "$D/m4"
 check "what was revoked is" no_spam "$D/m1"
 check "counts are right" says '3 reported, 2 revoked' tidemark spam stats
 
-# many reports, so that filters are stored in between
+# many COUNT - reports of made-up signatures, over the control socket.
 many()
 {
-	for i in $(seq 1 "$1"); do
-		message "$D/many" x@spam.example ann@example.org "$(
-		    perl -e 'srand shift; print join(" ",
-		    map { join "", map { chr(97 + rand 26) } 1..6 } 1..30)' \
-		    "$2$i")"
-		tidemark spam report "$D/many" >/dev/null || return 1
-	done
+	perl -MIO::Socket::UNIX -e '
+		srand 5;
+		sub word { join "", map { sprintf "%04x", rand 65536 } 1..4 }
+		my $s = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die $!;
+		for (1 .. $ARGV[1]) {
+			print $s "spam kind=report text=", word(), word(),
+			    " samples=", (sort map { word() } 1..64), "\n";
+			my $said = <$s>;
+			$said =~ /^spam generation=1/ or die $said;
+			<$s> eq "ok\n" or die;
+		}' "$D/run/control.sock" "$1"
 }
-check "many reports" many 280 1
+message "$D/m5" x@spam.example ann@example.org "$(echo "$other" | rev)"
+check "many reports, so that filters are stored in between" many 280
+check "one more" tidemark spam report "$D/m5"
 check "the map is lost again" lose_map
-check "the last one is there" is_spam "$D/many"
+check "the last one is there" is_spam "$D/m5"
 check "the first one is there" is_spam "$D/m4"
-check "all are counted" says '283 reported, 2 revoked' tidemark spam stats
+check "all are counted" says '284 reported, 2 revoked' tidemark spam stats
+check "signatures that are none are refused" says '^err' perl \
+    -MIO::Socket::UNIX -e '
+	my $s = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die $!;
+	print $s "spam kind=report text=12\n"; print scalar <$s>' \
+    "$D/run/control.sock"
 
 # ---- actions -------------------------------------------------------------
 
@@ -239,13 +250,14 @@ generation_is()
 	tidemark spam stats | grep -q "^generation $1 "
 }
 daemon_stop
-daemon_conf 'spam_reports = 500' 'spam_generation = 2s' '[profile external]' \
+daemon_conf 'spam_reports = 500' 'spam_generation = 3s' '[profile external]' \
     "$on"
 check "starts with short generations" daemon_start
-check "reported" tidemark spam report "$D/ham"
-check "met" is_spam "$D/ham"
+message "$D/m6" x@spam.example ann@example.org "$(echo "$story" | tac)"
+check "reported" tidemark spam report "$D/m6"
+check "met" is_spam "$D/m6"
 check "generations begin" within 60 generation_is 7
-check "and the report fades" within 60 no_spam "$D/ham"
+check "and the report fades" within 60 no_spam "$D/m6"
 check "the old ones, too" no_spam "$D/m4"
 daemon_stop
 daemon_conf 'spam_reports = 600' '[profile external]' "$on"
