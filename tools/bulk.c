@@ -20,7 +20,8 @@ put_count(const struct tool *t, const char *of, struct tide_hash hash,
 	char count[TIDE_BULK_TEXT], since[SHOW_MAX], name[SHOW_MAX];
 	struct json j;
 
-	(void)sign_show(hash, name, sizeof name);
+	(void)snprintf(name, sizeof name, "%016llx%016llx",
+	    (unsigned long long)hash.low, (unsigned long long)hash.high);
 	if (!t->json) {
 		printf("%s %s: %s%s%s copies (%u here, %u at neighbours) "
 		       "since %s\n",
@@ -91,7 +92,8 @@ look(
 }
 
 static int
-test(const struct tool *t, char *const *to, size_t recipients)
+test(const struct tool *t, const char *path, const char *const *to,
+    size_t recipients)
 {
 	struct tide_signatures signatures;
 	struct view v;
@@ -99,7 +101,7 @@ test(const struct tool *t, char *const *to, size_t recipients)
 
 	if (view_open_for(t, &v) != TOOL_OK)
 		return TOOL_ERROR;
-	if (sign_message(&v, to, recipients, &signatures))
+	if (sign_message(&v, path, to, recipients, &signatures) == 0)
 		code = look(t, &v, &signatures);
 	view_close(&v);
 	return code;
@@ -172,7 +174,7 @@ run_bulk(struct tool *t)
 		{ "to", required_argument, NULL, OPT_TO },
 		{ NULL, 0, NULL, 0 },
 	};
-	char *to[SIGN_RECIPIENTS], *what;
+	const char *to[SIGN_RECIPIENTS], *what;
 	size_t recipients = 0;
 
 	while (tool_getopt(t, "", longs) != -1) {
@@ -181,10 +183,11 @@ run_bulk(struct tool *t)
 			    t, "at most %u recipients", SIGN_RECIPIENTS);
 		to[recipients++] = optarg;
 	}
-	what = tool_arguments(t, 1)[0];
-	if (strcmp(what, "test") == 0)
-		return test(t, to, recipients);
-	if (strcmp(what, "stats") != 0)
+	what = optind < t->argc ? t->argv[optind] : "";
+	if (strcmp(what, "test") == 0 && t->argc - optind <= 2)
+		return test(t, t->argv[optind + 1], to, recipients);
+	if (strcmp(what, "stats") != 0 && strcmp(what, "test") != 0)
 		tool_misused(t, "«%s» is neither test nor stats", what);
+	(void)tool_arguments(t, 1);
 	return stats(t);
 }

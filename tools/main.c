@@ -302,12 +302,11 @@ static const struct command commands[] = {
 	    run_spam },
 	{ "help", "[COMMAND] [--json]", "this list, or more about one command",
 	    "", run_help },
-	{ "bulk", "test [--to ADDRESS]... [--json] | stats [--json]",
+	{ "bulk", "test [--to ADDRESS]... [--json] [FILE] | stats [--json]",
 	    "copies of one message: how many were seen",
-	    "test reads a message on standard input.\n"
+	    "test reads a message, on standard input unless a FILE is named.\n"
 	    "\n"
-	    "      --to ADDRESS   a recipient, whose address in the text does\n"
-	    "                     not make it another one\n"
+	    "      --to ADDRESS   a recipient that its headers do not name\n"
 	    "\n"
 	    "test exits 0 if copies were seen, 1 if not, 2 on an error.\n",
 	    run_bulk },

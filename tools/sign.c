@@ -1,70 +1,130 @@
 /*
- * sign - read, normalise, sign: the daemon's key, caps and order.
+ * sign - a message read, and signed as the daemon signs it on its way.
  */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "output.h"
 #include "sign.h"
 #include "tidemark/text.h"
 
-static bool
-feed(struct tide_text *pipeline)
+#define MESSAGE_MOST (256u << 20) /* bytes; the rest is not read */
+
+static char *
+read_message(const char *path, size_t *length)
 {
-	char bytes[65536];
-	size_t n;
+	bool standard = path == NULL || strcmp(path, "-") == 0;
+	FILE *f = standard ? stdin : fopen(path, "re");
+	size_t n = 0, room = 1u << 16;
+	char *bytes = malloc(room), *more;
 
-	while ((n = fread(bytes, 1, sizeof bytes, stdin)) > 0)
-		tide_text_message(pipeline, bytes, n);
-	if (ferror(stdin) == 0)
-		return true;
-	complain("the message cannot be read");
-	return false;
-}
-
-static bool
-sign(const struct view *v, struct tide_signer *signer)
-{
-	const struct tide_text_sink sink = tide_signer_sink(signer);
-	struct tide_text_caps caps = tide_text_caps(&v->config);
-	struct tide_text *pipeline = tide_text_new(
-	    &v->map->control->head.key, &caps, v->config.text_headers, &sink);
-	bool good;
-
-	if (pipeline == NULL) {
-		complain("no memory for the text");
-		return false;
+	while (f != NULL && bytes != NULL && n < MESSAGE_MOST) {
+		n += fread(bytes + n, 1, room - n - 1, f);
+		if (n + 1 < room)
+			break;
+		more = realloc(bytes, room *= 2);
+		if (more == NULL)
+			free(bytes);
+		bytes = more;
 	}
-	good = feed(pipeline);
-	(void)tide_text_end(pipeline);
-	tide_text_free(pipeline);
-	return good;
+	if (f == NULL || bytes == NULL || ferror(f)) {
+		complain("%s: %s", standard ? "standard input" : path,
+		    strerror(errno));
+		free(bytes);
+		bytes = NULL;
+	} else {
+		bytes[n] = '\0';
+		*length = n;
+	}
+	if (f != NULL && !standard)
+		(void)fclose(f);
+	return bytes;
 }
 
-bool
-sign_message(const struct view *v, char *const *to, size_t recipients,
-    struct tide_signatures *signatures)
+/* One header, folded or not; where the next begins, NULL after the last. */
+static char *
+take_header(char *line, char **name, char **value)
 {
-	struct tide_signer *signer =
-	    tide_signer_new(&v->map->control->head.key);
-	bool good;
+	char *end = line, *colon;
+
+	do
+		end += strcspn(end, "\n") + 1;
+	while (end[-1] != '\0' && (*end == ' ' || *end == '\t'));
+	*name = NULL;
+	if (end[-1] == '\0' || line[0] == '\n' || line[0] == '\r')
+		return NULL;
+	end[-1] = '\0';
+	colon = strchr(line, ':');
+	if (colon != NULL) {
+		*colon = '\0';
+		*name = line;
+		*value = colon + 1;
+	}
+	return end;
+}
+
+/* Whom it was for, as far as its headers say. */
+static int
+give_recipients(struct tide_signer *signer, const char *bytes)
+{
+	char *copy = strdup(bytes), *line = copy, *name, *value = NULL;
+
+	if (copy == NULL)
+		return -1;
+	if (strncmp(line, "From ", 5) == 0)
+		line += strcspn(line, "\n") + (strchr(line, '\n') != NULL);
+	while (line != NULL) {
+		line = take_header(line, &name, &value);
+		if (name != NULL)
+			tide_signer_header(signer, name, value);
+	}
+	free(copy);
+	return 0;
+}
+
+/* Signed as the daemon does it: its key, its caps. */
+static int
+sign(const struct view *v, const char *bytes, size_t length,
+    const char *const *to, size_t recipients, struct tide_signatures *s)
+{
+	const struct tide_hash_key *key = &v->map->control->head.key;
+	struct tide_text_caps caps = tide_text_caps(&v->config);
+	struct tide_signer *signer = tide_signer_new(key);
+	struct tide_text *pipeline = NULL;
+	struct tide_text_sink sink;
 	size_t i;
 
-	if (signer == NULL) {
-		complain("no memory for the text");
-		return false;
+	if (signer != NULL) {
+		sink = tide_signer_sink(signer);
+		pipeline =
+		    tide_text_new(key, &caps, v->config.text_headers, &sink);
 	}
-	tide_signer_begin(signer);
+	if (pipeline == NULL || give_recipients(signer, bytes) < 0) {
+		complain("no memory for the message");
+		tide_signer_free(signer);
+		tide_text_free(pipeline);
+		return -1;
+	}
 	for (i = 0; i < recipients; i++)
 		tide_signer_recipient(signer, to[i]);
-	good = sign(v, signer);
-	tide_signer_end(signer, signatures);
+	tide_text_message(pipeline, bytes, length);
+	(void)tide_text_end(pipeline);
+	tide_signer_end(signer, s);
+	tide_text_free(pipeline);
 	tide_signer_free(signer);
-	return good;
+	return 0;
 }
 
-const char *
-sign_show(struct tide_hash h, char *buf, size_t size)
+int
+sign_message(const struct view *v, const char *path, const char *const *to,
+    size_t recipients, struct tide_signatures *s)
 {
-	(void)snprintf(buf, size, "%016llx", (unsigned long long)h.low);
-	return buf;
+	size_t length = 0;
+	char *bytes = read_message(path, &length);
+	int rc = bytes != NULL ? sign(v, bytes, length, to, recipients, s) : -1;
+
+	free(bytes);
+	return rc;
 }

@@ -7,16 +7,14 @@
 #include "tidemark/signature.h"
 #include "view.h"
 
-#define SIGN_RECIPIENTS 32u
+#define SIGN_RECIPIENTS 16u
 
 /*
- * Read the message on standard input; its recipients' addresses are left out
- * of what is signed.  False once a complaint is said.
+ * Read the message (NULL or "-": standard input) and sign it.  The addresses
+ * of those that its headers name, and of these recipients, are left out of
+ * what is signed.  0, or -1 once a complaint is said.
  */
-bool sign_message(const struct view *, char *const *to, size_t recipients,
-    struct tide_signatures *);
-
-/* The first half of a signature, in hexadecimal. */
-const char *sign_show(struct tide_hash, char *buf, size_t);
+int sign_message(const struct view *, const char *path, const char *const *to,
+    size_t recipients, struct tide_signatures *);
 
 #endif

@@ -9,127 +9,18 @@
 #include "json.h"
 #include "order.h"
 #include "output.h"
+#include "sign.h"
 #include "tidemark/signature_text.h"
 #include "tidemark/spam.h"
 #include "tidemark/text.h"
 #include "view_flow.h"
 
-#define MESSAGE_MOST (256u << 20) /* bytes; the rest is not read */
-
 struct wish {
 	const char *what;
-	const char *to[16]; /* recipients that no header names */
+	const char *to[SIGN_RECIPIENTS]; /* that no header names */
 	unsigned tos;
 	bool no_files;
 };
-
-/* ---- the message ------------------------------------------------------- */
-
-static char *
-read_message(const char *path, size_t *length)
-{
-	bool standard = path == NULL || strcmp(path, "-") == 0;
-	FILE *f = standard ? stdin : fopen(path, "re");
-	size_t n = 0, room = 1u << 16;
-	char *bytes = malloc(room), *more;
-
-	while (f != NULL && bytes != NULL && n < MESSAGE_MOST) {
-		n += fread(bytes + n, 1, room - n - 1, f);
-		if (n + 1 < room)
-			break;
-		more = realloc(bytes, room *= 2);
-		if (more == NULL)
-			free(bytes);
-		bytes = more;
-	}
-	if (f == NULL || bytes == NULL || ferror(f)) {
-		complain("%s: %s", standard ? "standard input" : path,
-		    strerror(errno));
-		free(bytes);
-		bytes = NULL;
-	} else {
-		bytes[n] = '\0';
-		*length = n;
-	}
-	if (f != NULL && !standard)
-		(void)fclose(f);
-	return bytes;
-}
-
-/* One header, folded or not; where the next begins, NULL after the last. */
-static char *
-take_header(char *line, char **name, char **value)
-{
-	char *end = line, *colon;
-
-	do
-		end += strcspn(end, "\n") + 1;
-	while (end[-1] != '\0' && (*end == ' ' || *end == '\t'));
-	*name = NULL;
-	if (end[-1] == '\0' || line[0] == '\n' || line[0] == '\r')
-		return NULL;
-	end[-1] = '\0';
-	colon = strchr(line, ':');
-	if (colon != NULL) {
-		*colon = '\0';
-		*name = line;
-		*value = colon + 1;
-	}
-	return end;
-}
-
-/* Whom it was for, as far as its headers say. */
-static int
-give_recipients(struct tide_signer *signer, const char *bytes)
-{
-	char *copy = strdup(bytes), *line = copy, *name, *value = NULL;
-
-	if (copy == NULL)
-		return -1;
-	if (strncmp(line, "From ", 5) == 0)
-		line += strcspn(line, "\n") + (strchr(line, '\n') != NULL);
-	while (line != NULL) {
-		line = take_header(line, &name, &value);
-		if (name != NULL)
-			tide_signer_header(signer, name, value);
-	}
-	free(copy);
-	return 0;
-}
-
-static int
-sign(const struct view *v, const struct wish *w, const char *bytes,
-    size_t length, struct tide_signatures *s)
-{
-	const struct tide_hash_key *key = &v->map->control->head.key;
-	struct tide_text_caps caps = tide_text_caps(&v->config);
-	struct tide_signer *signer = tide_signer_new(key);
-	struct tide_text *pipeline = NULL;
-	struct tide_text_sink sink;
-	unsigned i;
-
-	if (signer != NULL) {
-		sink = tide_signer_sink(signer);
-		pipeline =
-		    tide_text_new(key, &caps, v->config.text_headers, &sink);
-	}
-	if (pipeline == NULL || give_recipients(signer, bytes) < 0) {
-		complain("no memory for the message");
-		tide_signer_free(signer);
-		tide_text_free(pipeline);
-		return -1;
-	}
-	for (i = 0; i < w->tos; i++)
-		tide_signer_recipient(signer, w->to[i]);
-	tide_text_message(pipeline, bytes, length);
-	(void)tide_text_end(pipeline);
-	tide_signer_end(signer, s);
-	if (w->no_files)
-		s->files = 0;
-	tide_text_free(pipeline);
-	tide_signer_free(signer);
-	return 0;
-}
 
 /* ---- test -------------------------------------------------------------- */
 
@@ -314,20 +205,17 @@ static int
 act(const struct tool *t, const struct view *v, const struct wish *w)
 {
 	struct tide_signatures s;
-	size_t length = 0;
-	char *bytes;
-	int code = TOOL_ERROR;
 
 	if (strcmp(w->what, "stats") == 0)
 		return stats(t, v);
-	bytes = read_message(
-	    optind + 1 < t->argc ? t->argv[optind + 1] : NULL, &length);
-	if (bytes != NULL && sign(v, w, bytes, length, &s) == 0)
-		code = strcmp(w->what, "test") == 0
-		    ? test(t, v, &s)
-		    : report(t, &s, strcmp(w->what, "revoke") == 0);
-	free(bytes);
-	return code;
+	if (sign_message(v, optind + 1 < t->argc ? t->argv[optind + 1] : NULL,
+		w->to, w->tos, &s) < 0)
+		return TOOL_ERROR;
+	if (w->no_files)
+		s.files = 0;
+	return strcmp(w->what, "test") == 0
+	    ? test(t, v, &s)
+	    : report(t, &s, strcmp(w->what, "revoke") == 0);
 }
 
 static void

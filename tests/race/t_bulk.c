@@ -7,6 +7,7 @@
  * while, then of n + 1.  Its copies fall into at most two generations when a
  * turn takes longer than a message, which the turner sees to.
  */
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -147,7 +148,7 @@ run(unsigned messages, bool with_kills)
 		atomic_store(&shared->seen, 0);
 		atomic_store(&shared->message, m);
 		turned = false;
-		kill_at = with_kills ? (unsigned)rand() % 20 : 1000;
+		kill_at = with_kills ? (unsigned)rand() % 20 : UINT_MAX;
 		turn_at = (unsigned)rand() % 10;
 		for (i = 0, looks = 0; i < WORKERS;
 		     i += atomic_load(&shared->done[i]) == m, looks++) {
