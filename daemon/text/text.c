@@ -55,8 +55,10 @@ tide_text_new(const struct tide_hash_key *key,
 	t->field = malloc(caps->header_bytes + 1);
 	t->digest = tide_digest_make(key);
 	t->uu_digest = tide_digest_make(key);
+	t->forwarded_digest = tide_digest_make(key);
 	if (t->headers == NULL || t->level == NULL || t->field == NULL ||
-	    t->digest == NULL || t->uu_digest == NULL) {
+	    t->digest == NULL || t->uu_digest == NULL ||
+	    t->forwarded_digest == NULL) {
 		tide_text_free(t);
 		return NULL;
 	}
@@ -72,6 +74,7 @@ tide_text_free(struct tide_text *t)
 	tide_charset_close(&t->word_charset);
 	tide_digest_free(t->digest);
 	tide_digest_free(t->uu_digest);
+	tide_digest_free(t->forwarded_digest);
 	free(t->headers);
 	free(t->level);
 	free(t->field);
