@@ -49,6 +49,9 @@ void tide_normal_begin(struct tide_normal *, struct tide_out);
 void tide_normal_put(struct tide_normal *, const char *, size_t);
 void tide_normal_end(struct tide_normal *);
 
+/* The code point of a byte from 0x80 on; 0 if it is none. */
+unsigned tide_windows_1252(unsigned char);
+
 /* ---- html -------------------------------------------------------------- */
 
 #define LINK_MAX 2048u	 /* bytes kept of a link's target */
@@ -95,7 +98,8 @@ void tide_html_entity_end(struct tide_html *, bool semicolon);
 
 struct tide_charset {
 	struct tide_out out;
-	bool converting;  /* else the bytes are UTF-8, or taken for it */
+	bool converting;  /* else the bytes are UTF-8, or taken for it, ... */
+	bool windows;	  /* ... or windows-1252 */
 	bool sniffing;	  /* HTML that has not said its charset: see block */
 	bool ascii;	  /* bytes below 0x80 are always ASCII */
 	bool starved;	  /* no memory for a converter */
