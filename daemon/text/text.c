@@ -95,11 +95,22 @@ begin(struct tide_text *t)
 
 /* ---- a message --------------------------------------------------------- */
 
+/* In a file a line without such a name would end the header. */
+static bool
+is_name(const char *name)
+{
+	const char *p = name;
+
+	while (*p > ' ' && *p < 0x7f && *p != ':')
+		p++;
+	return p > name && p[strspn(p, " \t")] == '\0';
+}
+
 void
 tide_text_header(struct tide_text *t, const char *name, const char *value)
 {
 	begin(t);
-	if (!t->top_header)
+	if (!t->top_header || !is_name(name))
 		return;
 	tide_header_put(t, name, strlen(name));
 	tide_header_put(t, ": ", 2);

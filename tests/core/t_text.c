@@ -487,7 +487,9 @@ headers_come_one_by_one(void)
 	struct tide_text *t =
 	    tide_text_new(&secret, &transcript_caps, "Subject", &sink);
 
-	tide_text_header(t, "Subject", "one\r\n two");
+	tide_text_header(t, "", "no name");
+	tide_text_header(t, "No name", "either");
+	tide_text_header(t, "Subject ", "one\r\n two");
 	tide_text_header(
 	    t, "Content-Type", "multipart/mixed;\n\tboundary=\"B\"");
 	tide_text_body(t, "--B\r\n\r\nx\r\n--B--\r\n", 18);
