@@ -3,8 +3,10 @@
  *
  * What says to be UTF-8, ASCII, nothing, or something nobody knows, passes as
  * it is: normal.c reads UTF-8 and takes bytes that are none as windows-1252,
- * as mail readers do.  All else goes through iconv, in blocks of one size, so
- * that the converter sees the same pieces however the message was cut.
+ * as mail readers do.  windows-1252, the most frequent of all others, has a
+ * table of our own: opening a converter takes a fresh worker 0.15 ms.  All else
+ * goes through iconv, in blocks of one size, so that the converter sees the
+ * same pieces however the message was cut.
  *
  * HTML that came without a charset may name it in its first kilobyte.
  */
@@ -52,7 +54,8 @@ choose(struct tide_charset *c, const char *label, size_t length)
 {
 	const char *name = tide_charset_find(label, length, &c->ascii);
 
-	c->converting = name != NULL;
+	c->windows = name != NULL && strcmp(name, "WINDOWS-1252") == 0;
+	c->converting = name != NULL && !c->windows;
 	if (c->converting)
 		open_converter(c, name);
 }
@@ -61,7 +64,7 @@ void
 tide_charset_begin(struct tide_charset *c, const char *label, bool html)
 {
 	c->used = 0;
-	c->converting = false;
+	c->converting = c->windows = false;
 	c->sniffing = html && label[0] == '\0';
 	if (!c->sniffing)
 		choose(c, label, strlen(label));
@@ -130,6 +133,44 @@ end_conversion(struct tide_charset *c)
 		hand_on(c, out, (size_t)(to - out));
 }
 
+/* Every byte is a character, or (0) none. */
+static void
+put_windows(struct tide_charset *c, const char *p, size_t n)
+{
+	char out[768], *to = out;
+
+	for (; n > 0; p++, n--) {
+		unsigned char byte = (unsigned char)*p;
+		unsigned code = byte < 0x80 ? byte : tide_windows_1252(byte);
+
+		if (code < 0x80) {
+			*to = (char)code;
+			to += code != 0 || byte == 0;
+		} else if (code < 0x800) {
+			*to++ = (char)(0xc0 | code >> 6);
+			*to++ = (char)(0x80 | (code & 0x3f));
+		} else {
+			*to++ = (char)(0xe0 | code >> 12);
+			*to++ = (char)(0x80 | (code >> 6 & 0x3f));
+			*to++ = (char)(0x80 | (code & 0x3f));
+		}
+		if (to - out > (int)sizeof out - 3) {
+			hand_on(c, out, (size_t)(to - out));
+			to = out;
+		}
+	}
+	hand_on(c, out, (size_t)(to - out));
+}
+
+static void
+pass(struct tide_charset *c, const char *p, size_t n)
+{
+	if (c->windows)
+		put_windows(c, p, n);
+	else
+		hand_on(c, p, n);
+}
+
 /* ---- sniffing ---------------------------------------------------------- */
 
 static const char *
@@ -162,7 +203,7 @@ sniff(struct tide_charset *c)
 	if (c->converting) {
 		convert(c);
 	} else {
-		hand_on(c, c->block, c->used);
+		pass(c, c->block, c->used);
 		c->used = 0;
 	}
 }
@@ -188,7 +229,7 @@ tide_charset_put(struct tide_charset *c, const char *p, size_t n)
 		else
 			convert(c);
 	}
-	hand_on(c, p, n);
+	pass(c, p, n);
 }
 
 void

@@ -107,15 +107,6 @@ is_target(const struct tide_html *h)
 }
 
 static void
-add_to_target(struct tide_html *h, const char *bytes, size_t n)
-{
-	if (n > LINK_MAX - h->target_length)
-		n = LINK_MAX - h->target_length;
-	memcpy(h->target + h->target_length, bytes, n);
-	h->target_length += n;
-}
-
-static void
 value_done(struct tide_html *h)
 {
 	const char *p = h->target, *end = p + h->target_length;
@@ -138,148 +129,13 @@ value_done(struct tide_html *h)
 		h->link(h->arg, p, (size_t)(end - p));
 }
 
-/* ---- entities ---------------------------------------------------------- */
-
-static void
-put(struct tide_html *h, const char *bytes, size_t n)
-{
-	if (n == 0)
-		return;
-	if (h->back == VALUE)
-		add_to_target(h, bytes, n);
-	else
-		h->out.put(h->out.arg, bytes, n);
-}
-
-static void
-put_code(struct tide_html *h, uint32_t c)
-{
-	char b[4];
-	size_t n = 0;
-
-	if (c < 0x80) {
-		b[n++] = (char)c;
-	} else if (c < 0x800) {
-		b[n++] = (char)(0xc0 | c >> 6);
-	} else if (c < 0x10000) {
-		b[n++] = (char)(0xe0 | c >> 12);
-		b[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-	} else {
-		b[n++] = (char)(0xf0 | c >> 18);
-		b[n++] = (char)(0x80 | (c >> 12 & 0x3f));
-		b[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-	}
-	if (c >= 0x80)
-		b[n++] = (char)(0x80 | (c & 0x3f));
-	put(h, b, n);
-}
-
-/* &#233; &#xe9;  From 128 to 159 people mean windows-1252. */
-static bool
-put_numeric(struct tide_html *h)
-{
-	const char *p = h->entity + 1;
-	bool hex = *p == 'x' || *p == 'X';
-	uint32_t code = 0;
-	char byte;
-
-	if (hex)
-		p++;
-	if (!isxdigit((unsigned char)*p))
-		return false;
-	for (; *p != '\0'; p++) {
-		uint32_t digit =
-		    (uint32_t)(*p <= '9' ? *p - '0' : (*p | 32) - 'a' + 10);
-
-		code = code * (hex ? 16 : 10) + digit;
-		if (code > 0x10ffff)
-			return true; /* no character, nothing to be seen */
-	}
-	if (code >= 0x80 && code < 0xa0) {
-		byte = (char)code; /* by itself no UTF-8: see normal.c */
-		put(h, &byte, 1);
-	} else if (code < 0xd800 || code > 0xdfff) {
-		put_code(h, code);
-	}
-	return true;
-}
-
-/* What was gathered after &, once it has ended. */
-static void
-entity_done(struct tide_html *h, bool semicolon)
-{
-	size_t used = 0, length = h->entity_length;
-	uint32_t code = 0;
-
-	h->entity[length] = '\0';
-	h->entity_length = 0;
-	h->state = h->back;
-	if (h->entity[0] == '#') {
-		if (put_numeric(h))
-			return;
-	} else if (length > 0 && (semicolon || h->back == TEXT)) {
-		code = tide_entity(h->entity, length, false, &used);
-		if (!semicolon || (code == 0 && h->back == TEXT))
-			code = tide_entity(h->entity, length, true, &used);
-	}
-	if (code != 0) {
-		put_code(h, code);
-		put(h, h->entity + used, length - used);
-		return;
-	}
-	put(h, "&", 1);
-	put(h, h->entity, length);
-	if (semicolon)
-		put(h, ";", 1);
-}
-
-static bool
-belongs_to_entity(const struct tide_html *h, unsigned char c)
-{
-	if (h->entity_length == 0)
-		return c == '#' || isalpha(c);
-	if (h->entity[0] != '#')
-		return isalnum(c);
-	if (h->entity_length == 1 && (c == 'x' || c == 'X'))
-		return true;
-	return h->entity_length > 1 && (h->entity[1] | 32) == 'x' ? isxdigit(c)
-								  : isdigit(c);
-}
-
-/* Zeros that lead may be many, and mean nothing. */
-static bool
-is_leading_zero(const struct tide_html *h, unsigned char c)
-{
-	const char *e = h->entity;
-	unsigned n = h->entity_length;
-
-	return c == '0' && n > 1 && e[0] == '#' && e[n - 1] == '0' &&
-	    (n == 2 || (n == 3 && (e[1] | 32) == 'x'));
-}
-
-/* True if the byte was used up. */
-static bool
-in_entity(struct tide_html *h, unsigned char c)
-{
-	if (c == ';') {
-		entity_done(h, true);
-		return true;
-	}
-	if (!belongs_to_entity(h, c) || h->entity_length == ENTITY_MAX) {
-		entity_done(h, false);
-		return false;
-	}
-	if (!is_leading_zero(h, c))
-		h->entity[h->entity_length++] = (char)c;
-	return true;
-}
-
 static void
 begin_entity(struct tide_html *h)
 {
 	h->back = h->state;
 	h->state = ENTITY;
 	h->entity_length = 0;
+	h->entity_in_value = h->back == VALUE;
 }
 
 /* ---- tags -------------------------------------------------------------- */
@@ -371,7 +227,7 @@ in_value(struct tide_html *h, unsigned char c)
 	} else if (c == '&' && h->wanted) {
 		begin_entity(h);
 	} else if (h->wanted && c != '\r' && c != '\n' && c != '\t') {
-		add_to_target(h, &one, 1);
+		tide_html_target(h, &one, 1);
 	}
 }
 
@@ -455,7 +311,10 @@ step(struct tide_html *h, unsigned char c)
 			begin_entity(h);
 		return true;
 	case ENTITY:
-		return in_entity(h, c);
+		if (!tide_html_entity(h, c)) /* more of it may follow */
+			return true;
+		h->state = h->back;
+		return c == ';';
 	case TAG_OPEN:
 	case CLOSE_OPEN:
 		return tag_open(h, c);
@@ -535,5 +394,5 @@ void
 tide_html_end(struct tide_html *h)
 {
 	if (h->state == ENTITY)
-		entity_done(h, false);
+		tide_html_entity_end(h, false);
 }

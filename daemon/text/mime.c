@@ -24,8 +24,53 @@ tide_mime_begin(struct tide_text *t)
 	t->dash_used = 0;
 	t->depth = t->boundaries = 0;
 	t->uu.state = TIDE_UU_NONE;
+	t->forwarded.level = 0;
 	t->top_header = true;
 	tide_header_begin(t, true);
+}
+
+/* ---- messages that are files ------------------------------------------- */
+
+/*
+ * A forwarded message with a file name is read like any other, and leaves a
+ * digest of its lines as well: of one at a time, the outermost.
+ */
+static void
+open_file(struct tide_text *t)
+{
+	struct tide_forwarded *f = &t->forwarded;
+	unsigned number = t->part.number;
+
+	if (f->level > 0 || t->content.name[0] == '\0' || !tide_part_number(t))
+		return;
+	f->level = t->depth;
+	f->part = (struct tide_part){ TIDE_PART_FILE, t->part.number,
+		t->depth - 1, f->name, f->type };
+	memcpy(f->name, t->content.name, sizeof f->name);
+	memcpy(f->type, t->content.type, sizeof f->type);
+	tide_digest_reset(t->forwarded_digest, true);
+	t->part.number = number;
+}
+
+/* Bytes of a line, boundaries and line ends included, as they pass. */
+static void
+note(struct tide_text *t, const char *p, size_t n)
+{
+	if (t->forwarded.level > 0 && n > 0)
+		tide_digest_add(t->forwarded_digest, p, n);
+}
+
+static void
+close_file(struct tide_text *t)
+{
+	struct tide_hash hash;
+	uint64_t bytes;
+
+	t->forwarded.level = 0;
+	if (t->sink.file == NULL || (t->cut & TIDE_CUT_TOTAL) != 0)
+		return;
+	hash = tide_digest_value(t->forwarded_digest, &bytes);
+	t->sink.file(t->sink.arg, &t->forwarded.part, hash, bytes);
 }
 
 /* ---- levels ------------------------------------------------------------ */
@@ -54,6 +99,8 @@ pop_to(struct tide_text *t, unsigned depth)
 
 		t->boundaries -= l->guess || l->length > 0;
 	}
+	if (t->forwarded.level > depth)
+		close_file(t);
 }
 
 static void
@@ -99,8 +146,10 @@ tide_mime_body(struct tide_text *t)
 		open_multipart(t);
 	else if (!is_message(c->type) || c->encoding != TIDE_ENCODING_NONE)
 		tide_leaf_begin(t);
-	else if (push(t) != NULL)
+	else if (push(t) != NULL) {
+		open_file(t);
 		tide_header_begin(t, true);
+	}
 }
 
 /* ---- what is open ------------------------------------------------------ */
@@ -165,6 +214,7 @@ settle(struct tide_text *t)
 	t->eol = 0;
 	if (n == 0)
 		return;
+	note(t, bytes, n);
 	if (t->where == TIDE_IN_HEADER)
 		tide_header_eol(t);
 	else if (t->where == TIDE_IN_LEAF && t->uu.state != TIDE_UU_NONE)
@@ -249,6 +299,10 @@ is_boundary(struct tide_text *t)
 		if (l->length == 0 || (!closing && n != l->length) ||
 		    memcmp(line, l->boundary, l->length) != 0)
 			continue;
+		if (i >= t->forwarded.level) { /* inside */
+			note(t, t->eol == 2 ? "\r\n" : "\n", t->eol);
+			note(t, t->dash, t->dash_used);
+		}
 		t->eol = 0; /* it belonged to the boundary */
 		at_boundary(t, i, closing);
 		return true;
@@ -297,6 +351,7 @@ in_lines(struct tide_text *t, const char *from, const char *end)
 			stop--;
 			t->cr = true;
 		}
+		note(t, from, (size_t)(stop - from));
 		tide_mime_content(t, from, (size_t)(stop - from));
 		if (lf == NULL)
 			return end;
@@ -364,6 +419,7 @@ tide_mime_put(struct tide_text *t, const char *p, size_t n)
 			p++;
 		} else if (t->cr) {
 			t->cr = false;
+			note(t, "\r", 1);
 			tide_mime_content(t, "\r", 1);
 		} else if (t->line_start) {
 			p = at_line_start(t, p, end);
@@ -379,8 +435,11 @@ tide_mime_end(struct tide_text *t)
 	if (t->dash_used > 0 && !is_boundary(t))
 		release_dashes(t);
 	t->dash_used = 0;
-	if (t->cr)
+	if (t->cr) {
+		note(t, "\r", 1);
 		tide_mime_content(t, "\r", 1);
+	}
 	settle(t);
 	end_part(t, false);
+	pop_to(t, 0);
 }

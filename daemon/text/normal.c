@@ -242,13 +242,19 @@ may_follow(unsigned char first, unsigned at, unsigned char c)
 	    (first == 0xf0 && c < 0x90) || (first == 0xf4 && c > 0x8f));
 }
 
+unsigned
+tide_windows_1252(unsigned char c)
+{
+	return c < 0xa0 ? windows[c - 0x80] : c;
+}
+
 static void
 take_stray(struct tide_normal *n, unsigned char c)
 {
-	int32_t code = c < 0xa0 ? windows[c - 0x80] : c;
+	unsigned code = tide_windows_1252(c);
 
 	if (code != 0)
-		take_character(n, code);
+		take_character(n, (int32_t)code);
 }
 
 static int32_t

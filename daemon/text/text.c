@@ -55,8 +55,10 @@ tide_text_new(const struct tide_hash_key *key,
 	t->field = malloc(caps->header_bytes + 1);
 	t->digest = tide_digest_make(key);
 	t->uu_digest = tide_digest_make(key);
+	t->forwarded_digest = tide_digest_make(key);
 	if (t->headers == NULL || t->level == NULL || t->field == NULL ||
-	    t->digest == NULL || t->uu_digest == NULL) {
+	    t->digest == NULL || t->uu_digest == NULL ||
+	    t->forwarded_digest == NULL) {
 		tide_text_free(t);
 		return NULL;
 	}
@@ -72,6 +74,7 @@ tide_text_free(struct tide_text *t)
 	tide_charset_close(&t->word_charset);
 	tide_digest_free(t->digest);
 	tide_digest_free(t->uu_digest);
+	tide_digest_free(t->forwarded_digest);
 	free(t->headers);
 	free(t->level);
 	free(t->field);
@@ -92,11 +95,22 @@ begin(struct tide_text *t)
 
 /* ---- a message --------------------------------------------------------- */
 
+/* In a file a line without such a name would end the header. */
+static bool
+is_name(const char *name)
+{
+	const char *p = name;
+
+	while (*p > ' ' && *p < 0x7f && *p != ':')
+		p++;
+	return p > name && p[strspn(p, " \t")] == '\0';
+}
+
 void
 tide_text_header(struct tide_text *t, const char *name, const char *value)
 {
 	begin(t);
-	if (!t->top_header)
+	if (!t->top_header || !is_name(name))
 		return;
 	tide_header_put(t, name, strlen(name));
 	tide_header_put(t, ": ", 2);

@@ -9,7 +9,7 @@
  *   uu        uuencoded files in the midst of plain text
  *   transfer  base64, quoted-printable, uuencode undone
  *   charset   to UTF-8
- *   html      to what is seen of it
+ *   html      to what is seen of it; entities
  *   normal    NFKC, casefolded, letters and digits
  *
  * Every stage is a machine that takes bytes in pieces of any length and hands
@@ -49,6 +49,9 @@ void tide_normal_begin(struct tide_normal *, struct tide_out);
 void tide_normal_put(struct tide_normal *, const char *, size_t);
 void tide_normal_end(struct tide_normal *);
 
+/* The code point of a byte from 0x80 on; 0 if it is none. */
+unsigned tide_windows_1252(unsigned char);
+
 /* ---- html -------------------------------------------------------------- */
 
 #define LINK_MAX 2048u	 /* bytes kept of a link's target */
@@ -68,6 +71,7 @@ struct tide_html {
 	char raw[HTML_NAME_MAX]; /* the element whose end is awaited */
 	unsigned seen;		 /* of a comment's or an element's end */
 	unsigned entity_length;
+	bool entity_in_value; /* of an attribute, else in text */
 	char entity[ENTITY_MAX + 1];
 	bool wanted; /* the attribute is a link's target */
 	size_t target_length;
@@ -78,13 +82,15 @@ void tide_html_begin(struct tide_html *);
 void tide_html_put(struct tide_html *, const char *, size_t);
 void tide_html_end(struct tide_html *);
 
+/* More of a target; what is past LINK_MAX goes. */
+void tide_html_target(struct tide_html *, const char *, size_t);
+
 /*
- * A named character: its code point, 0 if there is none of that name.  With
- * prefix, the longest beginning that may stand without a semicolon is taken,
- * and *used says how long it is.
+ * A byte after &: true once the entity has ended (before the byte, unless it
+ * is its semicolon), and what it stands for was put where it belongs.
  */
-uint32_t
-tide_entity(const char *name, size_t length, bool prefix, size_t *used);
+bool tide_html_entity(struct tide_html *, unsigned char);
+void tide_html_entity_end(struct tide_html *, bool semicolon);
 
 /* ---- charset ----------------------------------------------------------- */
 
@@ -92,7 +98,8 @@ tide_entity(const char *name, size_t length, bool prefix, size_t *used);
 
 struct tide_charset {
 	struct tide_out out;
-	bool converting;  /* else the bytes are UTF-8, or taken for it */
+	bool converting;  /* else the bytes are UTF-8, or taken for it, ... */
+	bool windows;	  /* ... or windows-1252 */
 	bool sniffing;	  /* HTML that has not said its charset: see block */
 	bool ascii;	  /* bytes below 0x80 are always ASCII */
 	bool starved;	  /* no memory for a converter */
@@ -219,6 +226,13 @@ struct tide_uu {
 	char name[NAME_MAX_BYTES];
 };
 
+/* A forwarded message with a file name. */
+struct tide_forwarded {
+	unsigned level; /* levels down to it and itself; 0: there is none */
+	struct tide_part part;
+	char type[TYPE_MAX], name[NAME_MAX_BYTES];
+};
+
 struct tide_text {
 	struct tide_hash_key key;
 	struct tide_text_caps caps;
@@ -239,6 +253,8 @@ struct tide_text {
 	char dash[BOUNDARY_MAX + 64];
 	unsigned depth, boundaries;
 	struct tide_level *level;
+	struct tide_forwarded forwarded;
+	struct tide_digest *forwarded_digest;
 
 	/* the header that is being read, header.c */
 	bool top_header; /* it is the outermost */

@@ -368,6 +368,31 @@ a_file_is_found_however_it_was_sent(void)
 			     "one\ntwo\n--B--\n")));
 }
 
+#define INNER                                                              \
+	"Subject: in\r\nContent-Type: multipart/mixed; boundary=C\r\n\r\n" \
+	"pre\r\n--C\r\n\r\n--\rone\r\n--D\r\n--C \r\n\r\ntwo\r\n--C--\r\nepi"
+
+/* All of it, boundaries too, but for the line end before the outer one. */
+static void
+a_forwarded_message_is_a_file(void)
+{
+	struct tide_hash want = hash_as(INNER, true);
+	char *got = transcript_of(
+	    MIX "--B\nContent-Type: message/rfc822; name=a.eml\n\n"
+		"Subject: In\n\nx\n--B--\n");
+
+	CHECK_STR(got,
+	    "header 1 2 Subject: in\ntext 2 2 text/plain: x\n"
+	    "file 0 1 message/rfc822 a.eml: 14 bytes\n");
+	free(got);
+	CHECK(same_hash(want,
+	    hash_of_file(
+		MIX "--B\nContent-Type: message/rfc822; name=x\n\n" INNER
+		    "\n--B\n\nafter\n--B--\n")));
+	CHECK(same_hash(want,
+	    hash_of_file("Content-Type: message/rfc822; name=x\n\n" INNER)));
+}
+
 /* ---- caps -------------------------------------------------------------- */
 
 /* Valid until the next. */
@@ -462,7 +487,9 @@ headers_come_one_by_one(void)
 	struct tide_text *t =
 	    tide_text_new(&secret, &transcript_caps, "Subject", &sink);
 
-	tide_text_header(t, "Subject", "one\r\n two");
+	tide_text_header(t, "", "no name");
+	tide_text_header(t, "No name", "either");
+	tide_text_header(t, "Subject ", "one\r\n two");
 	tide_text_header(
 	    t, "Content-Type", "multipart/mixed;\n\tboundary=\"B\"");
 	tide_text_body(t, "--B\r\n\r\nx\r\n--B--\r\n", 18);
@@ -482,6 +509,7 @@ CHECK_CASES({ "parts are split", parts_are_split },
     { "files have names", files_have_names },
     { "a file is found however it was sent",
 	a_file_is_found_however_it_was_sent },
+    { "a forwarded message is found as a file", a_forwarded_message_is_a_file },
     { "caps cut, and say so", caps_cut_and_say_so },
     { "a preamble without end is text", a_long_preamble_is_text_at_once },
     { "one message after the other", one_message_after_the_other },

@@ -23,6 +23,7 @@ static const char *const pieces[] = { "\n", "\r\n", "\r", "--", "--B", "--B\n",
 	"=C3=A9?=", "Content-Type: text/html\n", "From x\n", ":",
 	"Content-Type: multipart/mixed; boundary=C\n\n",
 	"Content-Type: message/rfc822\n\n",
+	"--B\nContent-Type: message/rfc822; name=m\n\n",
 	"Content-Transfer-Encoding: base64\n\n",
 	"Content-Type: image/png; name=a\n\n", "+AGE-", "<meta charset=koi8-r>",
 	"Some words to be read, as most of mail is.\n" };

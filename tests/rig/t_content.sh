@@ -23,6 +23,7 @@ configure()
 		log = $log
 		log_level = debug
 		text_total_bytes = $1
+		memory = off
 
 		[profile external]
 		socket = local:$RIG/run/external.sock

@@ -51,7 +51,9 @@ logged()
 	grep -q -e "$1" "$D/log" || { tail -n 20 "$D/log"; return 1; }
 }
 
-profile='[profile external]'
+# what memory holds has caps of its own
+profile='memory = off
+[profile external]'
 sock="socket = local:$D/run/external.sock"
 
 # ---- nobody reads ------------------------------------------------------------
