@@ -300,8 +300,6 @@ static const struct command commands[] = {
 	    "Exits 0 if it was done, 1 if it was refused, 2 on an error; test "
 	    "exits 0\nif it is spam, 1 if not.\n",
 	    run_spam },
-	{ "help", "[COMMAND] [--json]", "this list, or more about one command",
-	    "", run_help },
 	{ "bulk", "test [--to ADDRESS]... [--json] [FILE] | stats [--json]",
 	    "copies of one message: how many were seen",
 	    "test reads a message, on standard input unless a FILE is named.\n"
@@ -310,8 +308,8 @@ static const struct command commands[] = {
 	    "\n"
 	    "test exits 0 if copies were seen, 1 if not, 2 on an error.\n",
 	    run_bulk },
-	{ "help", "[COMMAND]", "this list, or more about one command", "",
-	    run_help },
+	{ "help", "[COMMAND] [--json]", "this list, or more about one command",
+	    "", run_help },
 };
 
 #define COMMANDS (sizeof commands / sizeof *commands)

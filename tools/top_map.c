@@ -62,6 +62,7 @@ measure(const struct top *t)
 	note(TIDE_REGION_ADDRESSES, NAN, NAN, "the list of spam addresses");
 	note(TIDE_REGION_BULK, NAN, NAN, "how often a content came");
 	note(TIDE_REGION_NEIGHBOURS, NAN, NAN, "and how often at others");
+	note(TIDE_REGION_SPAM, NAN, NAN, "reported spam");
 	note(TIDE_REGION_DISTINCT, NAN, (double)m->distinct.capacity,
 	    "accounts with estimates");
 }

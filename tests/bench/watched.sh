@@ -105,7 +105,7 @@ stop_top()
 }
 watch_tail()
 {
-	tidemark tail >/dev/null &
+	"$B/tidemark" -c "$dir/conf" tail >/dev/null &
 	watcher=$!
 }
 stop_tail()
@@ -142,5 +142,6 @@ measure()
 			a / NR * 1e4 / n, w / NR * 1e4 / n }' "$dir/pairs"
 }
 
-measure top
-measure tail
+for who in ${LOOKERS:-top tail}; do
+	measure "$who"
+done

@@ -490,7 +490,9 @@ disk_full(void)
 
 	fixture_needs_mounts();
 	fixture_config(&t.c);
-	for (t.kib = 4; t.kib < 4096; t.kib += t.kib < 256 ? 12 : 128) {
+	for (t.kib = 4; t.kib < 32768; t.kib += t.kib < 256 ? 12
+		 : t.kib < 4096				    ? 128
+							    : 2048) {
 		status = fixture_child(make_on_tight_disk, &t);
 		CHECK_MSG(WIFEXITED(status) && WEXITSTATUS(status) <= 1,
 		    "with %u KiB: status %x", t.kib, (unsigned)status);

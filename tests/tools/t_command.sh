@@ -45,6 +45,8 @@ cat >"$D/calls" <<-END
 	addresses stats
 	except add x@example.net
 	egress deny add 198.51.100.0/24
+	bulk stats
+	spam stats
 	top -1
 	metrics
 	completion bash
