@@ -499,7 +499,7 @@ end_content(struct message *m, struct tide_harvest *h, unsigned *profile)
 	if (!content_memory_harvest(h, profile))
 		return NULL;
 	if (h->cut)
-		m->cut |= TIDE_CUT_TOTAL;
+		m->cut |= TIDE_CUT_BLOCKS;
 	return h;
 }
 

@@ -73,10 +73,11 @@ enum tide_text_cut {
 	TIDE_CUT_PARTS = 2,
 	TIDE_CUT_HEADER = 4,
 	TIDE_CUT_TOTAL = 8,
-	TIDE_CUT_MEMORY = 16 /* none to be had */
+	TIDE_CUT_MEMORY = 16, /* none to be had */
+	TIDE_CUT_BLOCKS = 32  /* more text than memory keeps of a message */
 };
 
-#define TIDE_CUT_MAX 48 /* room for all their names */
+#define TIDE_CUT_MAX 56 /* room for all their names */
 
 /* "depth,total"; "" if nothing was cut.  Returns buf. */
 const char *tide_text_cut_show(unsigned cut, char buf[TIDE_CUT_MAX]);
