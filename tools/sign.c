@@ -12,32 +12,42 @@
 
 #define MESSAGE_MOST (256u << 20) /* bytes; the rest is not read */
 
+/* The whole stream, NUL-ended; NULL if there is no memory or it breaks off. */
+static char *
+read_all(FILE *f, size_t *length)
+{
+	char piece[1 << 16], *bytes = calloc(1, 1), *more;
+	size_t n;
+
+	*length = 0;
+	while (bytes != NULL && *length < MESSAGE_MOST &&
+	    (n = fread(piece, 1, sizeof piece, f)) > 0) {
+		more = realloc(bytes, *length + n + 1);
+		if (more == NULL) {
+			free(bytes);
+			return NULL;
+		}
+		bytes = more;
+		memcpy(bytes + *length, piece, n);
+		*length += n;
+		bytes[*length] = '\0';
+	}
+	if (!ferror(f))
+		return bytes;
+	free(bytes);
+	return NULL;
+}
+
 static char *
 read_message(const char *path, size_t *length)
 {
 	bool standard = path == NULL || strcmp(path, "-") == 0;
 	FILE *f = standard ? stdin : fopen(path, "re");
-	size_t n = 0, room = 1u << 16;
-	char *bytes = malloc(room), *more;
+	char *bytes = f == NULL ? NULL : read_all(f, length);
 
-	while (f != NULL && bytes != NULL && n < MESSAGE_MOST) {
-		n += fread(bytes + n, 1, room - n - 1, f);
-		if (n + 1 < room)
-			break;
-		more = realloc(bytes, room *= 2);
-		if (more == NULL)
-			free(bytes);
-		bytes = more;
-	}
-	if (f == NULL || bytes == NULL || ferror(f)) {
+	if (bytes == NULL)
 		complain("%s: %s", standard ? "standard input" : path,
 		    strerror(errno));
-		free(bytes);
-		bytes = NULL;
-	} else {
-		bytes[n] = '\0';
-		*length = n;
-	}
 	if (f != NULL && !standard)
 		(void)fclose(f);
 	return bytes;

@@ -159,7 +159,8 @@ tide_signer_header(struct tide_signer *s, const char *name, const char *value)
 	unsigned i = 0;
 	size_t n;
 
-	while (i < sizeof names / sizeof *names && strcasecmp(name, names[i]))
+	while (
+	    i < sizeof names / sizeof *names && strcasecmp(name, names[i]) != 0)
 		i++;
 	if (i == sizeof names / sizeof *names)
 		return;
