@@ -12,32 +12,38 @@
 
 #define MESSAGE_MOST (256u << 20) /* bytes; the rest is not read */
 
+/* All of it, with a NUL behind; NULL with errno. */
+static char *
+slurp(FILE *f, size_t *length)
+{
+	char chunk[65536], *bytes = NULL;
+	FILE *to = open_memstream(&bytes, length);
+	size_t n, total = 0;
+	bool good = to != NULL;
+
+	while (good && total < MESSAGE_MOST &&
+	    (n = fread(chunk, 1, sizeof chunk, f)) > 0) {
+		good = fwrite(chunk, 1, n, to) == n;
+		total += n;
+	}
+	if (to != NULL)
+		good &= fclose(to) == 0;
+	if (good && ferror(f) == 0)
+		return bytes;
+	free(bytes);
+	return NULL;
+}
+
 static char *
 read_message(const char *path, size_t *length)
 {
 	bool standard = path == NULL || strcmp(path, "-") == 0;
 	FILE *f = standard ? stdin : fopen(path, "re");
-	size_t n = 0, room = 1u << 16;
-	char *bytes = malloc(room), *more;
+	char *bytes = f != NULL ? slurp(f, length) : NULL;
 
-	while (f != NULL && bytes != NULL && n < MESSAGE_MOST) {
-		n += fread(bytes + n, 1, room - n - 1, f);
-		if (n + 1 < room)
-			break;
-		more = realloc(bytes, room *= 2);
-		if (more == NULL)
-			free(bytes);
-		bytes = more;
-	}
-	if (f == NULL || bytes == NULL || ferror(f)) {
+	if (bytes == NULL)
 		complain("%s: %s", standard ? "standard input" : path,
 		    strerror(errno));
-		free(bytes);
-		bytes = NULL;
-	} else {
-		bytes[n] = '\0';
-		*length = n;
-	}
 	if (f != NULL && !standard)
 		(void)fclose(f);
 	return bytes;
