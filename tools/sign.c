@@ -12,27 +12,23 @@
 
 #define MESSAGE_MOST (256u << 20) /* bytes; the rest is not read */
 
-/* The whole stream, NUL-ended; NULL if there is no memory or it breaks off. */
+/* All of it, with a NUL behind; NULL with errno. */
 static char *
-read_all(FILE *f, size_t *length)
+slurp(FILE *f, size_t *length)
 {
-	char piece[1 << 16], *bytes = calloc(1, 1), *more;
-	size_t n;
+	char chunk[65536], *bytes = NULL;
+	FILE *to = open_memstream(&bytes, length);
+	size_t n, total = 0;
+	bool good = to != NULL;
 
-	*length = 0;
-	while (bytes != NULL && *length < MESSAGE_MOST &&
-	    (n = fread(piece, 1, sizeof piece, f)) > 0) {
-		more = realloc(bytes, *length + n + 1);
-		if (more == NULL) {
-			free(bytes);
-			return NULL;
-		}
-		bytes = more;
-		memcpy(bytes + *length, piece, n);
-		*length += n;
-		bytes[*length] = '\0';
+	while (good && total < MESSAGE_MOST &&
+	    (n = fread(chunk, 1, sizeof chunk, f)) > 0) {
+		good = fwrite(chunk, 1, n, to) == n;
+		total += n;
 	}
-	if (!ferror(f))
+	if (to != NULL)
+		good &= fclose(to) == 0;
+	if (good && ferror(f) == 0)
 		return bytes;
 	free(bytes);
 	return NULL;
@@ -43,7 +39,7 @@ read_message(const char *path, size_t *length)
 {
 	bool standard = path == NULL || strcmp(path, "-") == 0;
 	FILE *f = standard ? stdin : fopen(path, "re");
-	char *bytes = f == NULL ? NULL : read_all(f, length);
+	char *bytes = f != NULL ? slurp(f, length) : NULL;
 
 	if (bytes == NULL)
 		complain("%s: %s", standard ? "standard input" : path,
