@@ -26,7 +26,7 @@ static uint64_t stored;
 static void
 store_window(enum tide_memory form, uint64_t elements)
 {
-	struct tide_window_record r = { .number = ++stored,
+	struct tide_window_record r = { .number = stored,
 		.from_ms = stored * 10,
 		.until_ms = stored * 10 + 10,
 		.messages = 1,
@@ -96,8 +96,10 @@ measure(const char *name, enum tide_memory form, uint64_t elements)
 	CHECK(tide_archive_open(&archive, config.state_dir, TIDE_ARCHIVE_OWN,
 		  1ull << 30, &(struct tide_err){ "" }) == 0);
 	for (i = 0, n = stored = 0; i < sizeof windows / sizeof *windows; i++) {
-		for (; n < windows[i]; n++)
+		for (; n < windows[i]; n++) {
+			stored++;
 			store_window(form, elements);
+		}
 		excerpt = ask(TIDE_RECALL_EXCERPT, 100, &l1);
 		message = ask(TIDE_RECALL_MESSAGE, MESSAGE, &l2);
 		printf("%-8s %7llu | %9.2f %9.1f %9llu | %9.2f %9.1f %9llu\n",

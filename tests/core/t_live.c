@@ -138,6 +138,16 @@ outgrown(void)
 	CHECK_INT(mark(&c), 0);
 	c.max_workers = 5;
 	CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_OUTGROWN);
+	CHECK_INT(open_live(&c, true, &why), TIDE_LIVE_MADE);
+	c.memory_size *= 2;
+	CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_OUTGROWN);
+	CHECK_INT(open_live(&c, true, &why), TIDE_LIVE_MADE);
+	c.memory = TIDE_MEMORY_CLASSIC;
+	CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_OUTGROWN);
+	CHECK_INT(open_live(&c, true, &why), TIDE_LIVE_MADE);
+	/* its windows are of other profiles */
+	(void)snprintf(c.profile[1].name, sizeof c.profile[1].name, "other");
+	CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_OUTGROWN);
 }
 
 /* Numbers of classes and profiles in it would mean others. */
