@@ -84,7 +84,7 @@ struct collector {
 	struct tide_pool pool;	     /* the first thread's alone */
 	struct tide_carried carried; /* from another map, at start */
 	pthread_mutex_t ban_lock;    /* over writing to the map's bans */
-	pthread_mutex_t hand_lock; /* one ban or unban by hand at a time */
+	pthread_mutex_t hand_lock;   /* one ban or unban by hand at a time */
 	struct reputation reputation;
 	uint64_t audited_ms;	 /* monotonic */
 	struct hook hook[HOOKS]; /* the first thread's, too */
