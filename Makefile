@@ -98,8 +98,7 @@ $(B)/tidemarkd: $(call obj,$(DAEMON_SRC)) $(LIB)
 $(B)/tidemark-milter: $(call obj,$(MILTER_SRC)) $(LIB)
 	$(CC) $(LDFLAGS) -o $@ $^ -lmilter $(CORELIBS) $(MALLOC)
 
-# replay judges by the milter's own verdict
-$(B)/tidemark: $(call obj,$(TOOLS_SRC) milter/verdict.c) $(LIB)
+$(B)/tidemark: $(call obj,$(TOOLS_SRC)) $(LIB)
 	$(CC) $(LDFLAGS) -o $@ $^ -lncursesw -ltinfo $(CORELIBS) $(MALLOC)
 
 $(B)/obj/%.o: %.c
@@ -134,7 +133,6 @@ $(POLICY): $(call obj,tests/load/policy_client.c)
 $(B)/tests/load/t_load: $(call obj,tests/load/probe.c) $(MTA)
 $(B)/tests/load/t_load: TESTLIBS = -lmilter
 $(B)/tests/load/t_mailbox: $(BOX)
-$(B)/tests/core/t_verdict: $(call obj,milter/verdict.c)
 $(B)/tests/core/t_headers: $(call obj,milter/headers.c)
 $(B)/tests/core/t_text_gmime: $(call obj,tests/core/oracle.c)
 $(B)/tests/core/t_text_gmime: TESTLIBS = $(shell pkg-config --libs gmime-3.0)
@@ -146,7 +144,7 @@ $(B)/tests/core/t_tags: $(call obj,milter/tags.c)
 $(B)/tests/reproduce/reproduce: $(call obj,$(addprefix tests/reproduce/, \
 	paper.c simulate.c))
 $(B)/tests/core/t_policy: $(call obj,milter/policy_request.c \
-	milter/policy_answer.c milter/verdict.c)
+	milter/policy_answer.c)
 $(B)/tests/bench/b_bulk: $(call obj,tests/bench/split.c)
 $(B)/tests/bench/nullthreaded: $(call obj,tests/bench/nullfilter.c)
 $(B)/tests/bench/nullthreaded: TESTLIBS = -lmilter

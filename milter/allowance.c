@@ -320,46 +320,46 @@ is_short(struct allowance *a, uint64_t now)
 }
 
 /* Something will be out of sight when the next period begins. */
-static struct shortage
-until_next_period(enum short_of of, uint64_t now)
+static struct tide_shortage
+until_next_period(enum tide_short_of of, uint64_t now)
 {
-	return (struct shortage){ .of = of,
+	return (struct tide_shortage){ .of = of,
 		.come_back_ms =
 		    TIDE_DISTINCT_PERIOD_MS - now % TIDE_DISTINCT_PERIOD_MS };
 }
 
-static struct shortage
+static struct tide_shortage
 short_of(struct allowance *a, uint64_t now)
 {
 	if (a->clients && from_too_many(a, now)) {
 		count(TIDE_COUNT_RECIPIENTS_CLIENTS, 1);
 		if (profile()->clients_mode == TIDE_MODE_ENFORCE)
-			return until_next_period(SHORT_OF_CLIENTS, now);
+			return until_next_period(TIDE_SHORT_OF_CLIENTS, now);
 	}
 	if (a->distinct && too_many(a, now)) {
 		count(TIDE_COUNT_RECIPIENTS_MANY, 1);
 		if (profile()->distinct_mode == TIDE_MODE_ENFORCE)
-			return until_next_period(SHORT_OF_DISTINCT, now);
+			return until_next_period(TIDE_SHORT_OF_DISTINCT, now);
 	}
 	if (a->tokens && is_short(a, now) &&
 	    profile()->tokens_mode == TIDE_MODE_ENFORCE)
-		return (struct shortage){ .of = SHORT_OF_TOKENS,
+		return (struct tide_shortage){ .of = TIDE_SHORT_OF_TOKENS,
 			.come_back_ms = a->take.retry_after_ms };
-	return (struct shortage){ .of = SHORT_OF_NOTHING };
+	return (struct tide_shortage){ .of = TIDE_SHORT_OF_NOTHING };
 }
 
-struct shortage
+struct tide_shortage
 allowance_recipient(struct allowance *a, const char *recipient)
 {
 	uint64_t now = tide_clock_mono_ms();
-	struct shortage s = { .of = SHORT_OF_NOTHING };
+	struct tide_shortage s = { .of = TIDE_SHORT_OF_NOTHING };
 
 	if (!a->tokens && !a->distinct && !a->clients)
 		return s;
 	s = short_of(a, now);
 	if (charge_always_open(recipient))
-		s.of = SHORT_OF_NOTHING;
-	if (s.of != SHORT_OF_NOTHING)
+		s.of = TIDE_SHORT_OF_NOTHING;
+	if (s.of != TIDE_SHORT_OF_NOTHING)
 		a->refused++;
 	else if (a->distinct)
 		note_recipient(a, recipient, now);

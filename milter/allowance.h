@@ -16,7 +16,7 @@
 
 #include "charge.h"
 #include "tidemark/tokens.h"
-#include "verdict.h"
+#include "tidemark/verdict.h"
 
 /* Of the message that is going on. */
 struct allowance {
@@ -40,7 +40,8 @@ void allowance_size(struct allowance *, uint64_t bytes);
 
 /* A recipient that would be accepted.  What stands against it: if nothing,
  * it is paid for. */
-struct shortage allowance_recipient(struct allowance *, const char *recipient);
+struct tide_shortage
+allowance_recipient(struct allowance *, const char *recipient);
 
 /* So many recipients, or all there are, came to nothing. */
 void allowance_give_back(struct allowance *, uint32_t recipients);

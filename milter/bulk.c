@@ -49,7 +49,7 @@ count_all(struct bulk *b, const struct tide_signatures *s, uint32_t copies)
 			count_one(b, s->file[i], copies);
 }
 
-static struct finding
+static struct tide_finding
 found(void)
 {
 	static const uint32_t action[] = { [TIDE_BULK_TAG] = TIDE_ACTION_TAG,
@@ -57,7 +57,7 @@ found(void)
 		[TIDE_BULK_REJECT] = TIDE_ACTION_REJECT,
 		[TIDE_BULK_BLOCK] = TIDE_ACTION_BLOCK };
 
-	return (struct finding){ .reason = "bulk",
+	return (struct tide_finding){ .reason = "bulk",
 		.action = action[profile()->bulk_action % 4] };
 }
 

@@ -10,13 +10,13 @@
 
 #include "tidemark/bulk.h"
 #include "tidemark/signature.h"
-#include "verdict.h"
+#include "tidemark/verdict.h"
 
 /* Of one message. */
 struct bulk {
 	bool counted;
 	struct tide_bulk_count count;
-	struct finding found; /* what is to be done, by the setting */
+	struct tide_finding found; /* what is to be done, by the setting */
 };
 
 /*

@@ -169,19 +169,19 @@ fate_of(SMFICTX *ctx)
 }
 
 static sfsistat
-translate(SMFICTX *ctx, const struct verdict *v)
+translate(SMFICTX *ctx, const struct tide_verdict *v)
 {
-	if (v->answer == ANSWER_ACCEPT)
+	if (v->answer == TIDE_REPLY_ACCEPT)
 		return SMFIS_CONTINUE;
 	(void)smfi_setreply(ctx, (char *)(uintptr_t)v->code,
 	    (char *)(uintptr_t)v->status, (char *)(uintptr_t)v->text);
-	return v->answer == ANSWER_TEMPFAIL ? SMFIS_TEMPFAIL : SMFIS_REJECT;
+	return v->answer == TIDE_REPLY_TEMPFAIL ? SMFIS_TEMPFAIL : SMFIS_REJECT;
 }
 
 static sfsistat
 on_rcpt(SMFICTX *ctx, char **args)
 {
-	struct verdict v;
+	struct tide_verdict v;
 
 	session_enter(TIDE_STAGE_RCPT);
 	session_qid(macro(ctx, "i"));
@@ -249,14 +249,14 @@ on_unknown(SMFICTX *ctx, const char *command)
 static sfsistat
 on_eom(SMFICTX *ctx)
 {
-	struct verdict v;
+	struct tide_verdict v;
 
 	session_enter(TIDE_STAGE_EOM);
 	session_qid(macro(ctx, "i"));
 	session_trace();
 	v = session_decide();
 	session_leave();
-	if (v.answer == ANSWER_ACCEPT && tags_wanted())
+	if (v.answer == TIDE_REPLY_ACCEPT && tags_wanted())
 		tags_apply(ctx);
 	return translate(ctx, &v);
 }

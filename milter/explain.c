@@ -13,9 +13,9 @@
 #include "tidemark/ring.h"
 #include "tidemark/text.h"
 
-_Static_assert((int)ANSWER_ACCEPT == TIDE_DECIDED_ACCEPT &&
-	(int)ANSWER_TEMPFAIL == TIDE_DECIDED_TEMPFAIL &&
-	(int)ANSWER_REJECT == TIDE_DECIDED_REJECT,
+_Static_assert((int)TIDE_REPLY_ACCEPT == TIDE_DECIDED_ACCEPT &&
+	(int)TIDE_REPLY_TEMPFAIL == TIDE_DECIDED_TEMPFAIL &&
+	(int)TIDE_REPLY_REJECT == TIDE_DECIDED_REJECT,
     "an answer is written into the ring as it is");
 
 void
@@ -56,7 +56,7 @@ payer(void)
 
 /* Which group paid: the one that overflowed, or the first that was charged. */
 static uint8_t
-group_of(const struct verdict *v, enum tide_stage stage)
+group_of(const struct tide_verdict *v, enum tide_stage stage)
 {
 	enum tide_group g;
 	unsigned i;
@@ -65,7 +65,8 @@ group_of(const struct verdict *v, enum tide_stage stage)
 		if (strcmp(v->reason, tide_group_name[i]) == 0)
 			return (uint8_t)i;
 	if (strcmp(v->reason, "listed") == 0 ||
-	    (strcmp(v->reason, "bulk") == 0 && v->answer == ANSWER_TEMPFAIL))
+	    (strcmp(v->reason, "bulk") == 0 &&
+		v->answer == TIDE_REPLY_TEMPFAIL))
 		return TIDE_DECISION_NO_GROUP;
 	if (strcmp(v->reason, "spam") == 0)
 		return is_charged(TIDE_CBSENDER) ? TIDE_CBSENDER
@@ -79,7 +80,7 @@ group_of(const struct verdict *v, enum tide_stage stage)
 }
 
 static void
-put(const struct verdict *v, enum tide_stage stage)
+put(const struct tide_verdict *v, enum tide_stage stage)
 {
 	const struct charge *c = &session.charge;
 	struct tide_decision d;
@@ -107,11 +108,11 @@ put(const struct verdict *v, enum tide_stage stage)
 /* ---- the reply --------------------------------------------------------- */
 
 static void
-sign(struct verdict *v)
+sign(struct tide_verdict *v)
 {
 	size_t n = strnlen(v->text, sizeof v->text);
 
-	if (v->answer != ANSWER_ACCEPT)
+	if (v->answer != TIDE_REPLY_ACCEPT)
 		(void)snprintf(
 		    v->text + n, sizeof v->text - n, " [%s]", session.id);
 }
@@ -125,7 +126,7 @@ or_dash(const char *text)
 }
 
 void
-explain_recipient(struct verdict *v, const char *address)
+explain_recipient(struct tide_verdict *v, const char *address)
 {
 	const struct message *m = &session.message;
 	char to[256], left[32], listed[192];
@@ -136,7 +137,7 @@ explain_recipient(struct verdict *v, const char *address)
 	    "auth=%s from=%s to=%s verdict=%s reason=%s%s%s%s",
 	    or_dash(m->qid), session.config.profile[session.profile].name,
 	    session.id, session.daemon, session.client, m->auth, m->sender, to,
-	    verdict_name(v->answer), v->reason,
+	    tide_verdict_name(v->answer), v->reason,
 	    allowance_show(&session.allowance, left, sizeof left),
 	    reputation_show(&m->repute, listed, sizeof listed),
 	    session.softened ? " softened=yes" : "");
@@ -146,19 +147,19 @@ explain_recipient(struct verdict *v, const char *address)
 
 /* What few messages have. */
 static void
-show_rare(const struct verdict *v, char *out, size_t size)
+show_rare(const struct tide_verdict *v, char *out, size_t size)
 {
 	int n = 0;
 
 	out[0] = '\0';
 	if (session.message.bad > 0)
 		n = snprintf(out, size, " nbadrcpts=%u", session.message.bad);
-	if (session.softened && v->answer != ANSWER_ACCEPT)
+	if (session.softened && v->answer != TIDE_REPLY_ACCEPT)
 		(void)snprintf(out + n, size - (size_t)n, " softened=yes");
 }
 
 void
-explain_message(struct verdict *v)
+explain_message(struct tide_verdict *v)
 {
 	const struct message *m = &session.message;
 	double ms = (double)(tide_clock_mono_ns() - m->began_ns) / 1e6;
@@ -174,14 +175,14 @@ explain_message(struct verdict *v)
 	    session.config.profile[session.profile].name, session.id,
 	    session.daemon, session.client, m->auth, m->sender, m->accepted,
 	    m->unknown, m->refused, m->held_off - session.allowance.refused,
-	    verdict_name(v->answer), v->reason,
+	    tide_verdict_name(v->answer), v->reason,
 	    allowance_show(&session.allowance, left, sizeof left), ms, bad,
 	    m->blocked ? " content=blocked" : "",
 	    m->forgotten > 0 ? " forgotten=some" : "",
 	    m->cut != 0 ? " cut=" : "", tide_text_cut_show(m->cut, cut),
 	    reputation_show(&m->repute, listed, sizeof listed),
 	    bulk_show(&m->bulk, bulk, sizeof bulk));
-	if (!session.bystander || v->answer != ANSWER_ACCEPT)
+	if (!session.bystander || v->answer != TIDE_REPLY_ACCEPT)
 		put(v, TIDE_STAGE_EOM);
 	sign(v);
 }

@@ -6,15 +6,15 @@
 #ifndef MILTER_EXPLAIN_H
 #define MILTER_EXPLAIN_H
 
-#include "verdict.h"
+#include "tidemark/verdict.h"
 
 /* A new connection: give it its id. */
 void explain_begin(void);
 
 /* A recipient we refused; the session's id is added to the reply. */
-void explain_recipient(struct verdict *, const char *address);
+void explain_recipient(struct tide_verdict *, const char *address);
 
 /* The end of the message; likewise, if it is refused. */
-void explain_message(struct verdict *);
+void explain_message(struct tide_verdict *);
 
 #endif

@@ -20,7 +20,6 @@
  *   bulk      copies of one message, counted
  *   tags      headers that we put on a message, or take off
  *   headers   rules for headers: a pure function
- *   verdict   facts to answer: a pure function
  */
 #ifndef MILTER_MILTER_H
 #define MILTER_MILTER_H

@@ -7,7 +7,7 @@
 
 static int
 soften(const struct tide_policy *p, enum policy_state state,
-    const struct verdict *v, char *out)
+    const struct tide_verdict *v, char *out)
 {
 	if (p->action == TIDE_POLICY_HOLD)
 		return snprintf(out, POLICY_ANSWER_MAX,
@@ -20,15 +20,15 @@ soften(const struct tide_policy *p, enum policy_state state,
 
 size_t
 policy_answer(const struct tide_policy *p, enum policy_state state,
-    const struct verdict *v, char out[POLICY_ANSWER_MAX])
+    const struct tide_verdict *v, char out[POLICY_ANSWER_MAX])
 {
 	int n;
 
-	if (v->answer == ANSWER_ACCEPT)
+	if (v->answer == TIDE_REPLY_ACCEPT)
 		n = snprintf(out, POLICY_ANSWER_MAX, "action=DUNNO\n\n");
 	else if (p->action != TIDE_POLICY_REFUSE)
 		n = soften(p, state, v, out);
-	else if (v->answer == ANSWER_TEMPFAIL)
+	else if (v->answer == TIDE_REPLY_TEMPFAIL)
 		n = snprintf(out, POLICY_ANSWER_MAX,
 		    "action=DEFER_IF_PERMIT %s %s\n\n", v->status, v->text);
 	else

@@ -8,7 +8,7 @@
 
 #include "policy_request.h"
 #include "tidemark/config.h"
-#include "verdict.h"
+#include "tidemark/verdict.h"
 
 #define POLICY_ANSWER_MAX 320
 
@@ -20,6 +20,6 @@
  * the message: where that was chosen, the message passes without.
  */
 size_t policy_answer(const struct tide_policy *, enum policy_state,
-    const struct verdict *, char[POLICY_ANSWER_MAX]);
+    const struct tide_verdict *, char[POLICY_ANSWER_MAX]);
 
 #endif

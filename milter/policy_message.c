@@ -147,35 +147,35 @@ begin_message(const struct policy_request *q)
 
 /* Without a map the profile's on_error answers, at once. */
 static bool
-is_unable(struct verdict *v)
+is_unable(struct tide_verdict *v)
 {
-	const struct facts f = {
+	const struct tide_facts f = {
 		.on_error = session.config.profile[session.profile].on_error
 	};
 
 	if (session.map != NULL && session.slot != NULL)
 		return false;
-	*v = verdict_message(&f);
+	*v = tide_verdict_message(&f);
 	return true;
 }
 
-static struct verdict
+static struct tide_verdict
 ask_recipient(const struct policy_request *q)
 {
-	struct verdict v;
+	struct tide_verdict v;
 	char recipient[1024];
 
-	if (is_unable(&v) && v.answer != ANSWER_ACCEPT)
+	if (is_unable(&v) && v.answer != TIDE_REPLY_ACCEPT)
 		return v;
 	return session_recipient(
 	    in_brackets(q->recipient, recipient, sizeof recipient),
 	    RECIPIENT_ACCEPTED);
 }
 
-static struct verdict
+static struct tide_verdict
 ask_end(const struct policy_request *q)
 {
-	struct verdict v = { .answer = ANSWER_ACCEPT, .reason = "-" };
+	struct tide_verdict v = { .answer = TIDE_REPLY_ACCEPT, .reason = "-" };
 
 	(void)q;
 	now.open = false;
@@ -195,7 +195,7 @@ is_last(const struct policy_request *q)
 		policy_section()->last_request == TIDE_LAST_DATA);
 }
 
-static struct verdict
+static struct tide_verdict
 ask(const struct policy_request *q)
 {
 	if (q->queue_id[0] != '\0')
@@ -206,7 +206,8 @@ ask(const struct policy_request *q)
 		session_standing(q->recipients, now.repeats);
 	if (is_last(q))
 		return ask_end(q);
-	return (struct verdict){ .answer = ANSWER_ACCEPT, .reason = "-" };
+	return (
+	    struct tide_verdict){ .answer = TIDE_REPLY_ACCEPT, .reason = "-" };
 }
 
 /* ---- one request after another ----------------------------------------- */
@@ -235,7 +236,7 @@ repeat_answer(char answer[POLICY_ANSWER_MAX])
 static size_t
 say_nothing(const struct policy_request *q, char answer[POLICY_ANSWER_MAX])
 {
-	const struct verdict v = { .answer = ANSWER_ACCEPT };
+	const struct tide_verdict v = { .answer = TIDE_REPLY_ACCEPT };
 
 	return policy_answer(policy_section(), q->state, &v, answer);
 }
@@ -250,7 +251,7 @@ size_t
 policy_message_ask(
     const struct policy_request *q, char answer[POLICY_ANSWER_MAX])
 {
-	struct verdict v;
+	struct tide_verdict v;
 
 	if (is_of_another(q)) {
 		end_message();

@@ -72,7 +72,7 @@ note_listed(struct repute *r, const struct tide_key *as)
 	(void)snprintf(r->listed_as, sizeof r->listed_as, "%s", as->text);
 	count(TIDE_COUNT_ADDRESSES_LISTED);
 	if (profile()->addresses_mode == TIDE_MODE_ENFORCE)
-		r->address = (struct finding){ .reason = "listed",
+		r->address = (struct tide_finding){ .reason = "listed",
 			.action = profile()->addresses_action };
 }
 
@@ -110,7 +110,7 @@ note_spam(struct repute *r, const struct tide_spam_match *match)
 	if (match->how == TIDE_SPAM_NEAR)
 		count(TIDE_COUNT_SPAM_MET_NEAR);
 	if (profile()->spam_mode == TIDE_MODE_ENFORCE)
-		r->content = (struct finding){ .reason = "spam",
+		r->content = (struct tide_finding){ .reason = "spam",
 			.action = profile()->spam_action };
 }
 
@@ -134,10 +134,10 @@ reputation_content(
 
 /* ---- what comes of it -------------------------------------------------- */
 
-struct finding
+struct tide_finding
 reputation_found(const struct repute *r)
 {
-	return verdict_weightier(r->address, r->content);
+	return tide_verdict_weightier(r->address, r->content);
 }
 
 /* What is put off will come again, and is counted then. */
@@ -154,7 +154,7 @@ reputation_blocks(const struct repute *r)
 /* ---- what is seen of it ------------------------------------------------ */
 
 static bool
-is_tagged(struct finding f)
+is_tagged(struct tide_finding f)
 {
 	return f.reason != NULL &&
 	    (f.action == TIDE_ACTION_TAG || f.action == TIDE_ACTION_BLOCK);

@@ -8,17 +8,17 @@
 #include <stdbool.h>
 
 #include "tidemark/spam.h"
-#include "verdict.h"
+#include "tidemark/verdict.h"
 
 /* Of one message. */
 struct repute {
 	bool listed; /* on the list, and no exception; dry-run, too */
 	char listed_as[112];
-	bool excepted;		/* no reputation counts against this sender */
-	struct finding address; /* what is to be done, by the setting */
-	bool spam;		/* reported, or nearly; dry-run, too */
+	bool excepted; /* no reputation counts against this sender */
+	struct tide_finding address; /* what is to be done, by the setting */
+	bool spam;		     /* reported, or nearly; dry-run, too */
 	struct tide_spam_match match;
-	struct finding content;
+	struct tide_finding content;
 };
 
 /* At MAIL. */
@@ -29,7 +29,7 @@ void reputation_content(
     struct repute *, const struct tide_signatures *, const char *sender);
 
 /* The graver of the findings. */
-struct finding reputation_found(const struct repute *);
+struct tide_finding reputation_found(const struct repute *);
 
 /* Is it blocked for its content by that? */
 bool reputation_blocks(const struct repute *);

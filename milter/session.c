@@ -276,12 +276,12 @@ keep_recipient(struct message *m, const char *address)
 }
 
 /* What we know at any point of a message. */
-static struct facts
+static struct tide_facts
 facts_now(void)
 {
 	const struct tide_profile *p = &session.config.profile[session.profile];
 
-	return (struct facts){ .on_error = p->on_error,
+	return (struct tide_facts){ .on_error = p->on_error,
 		.ban_answer = p->ban_answer,
 		.tokens_action = p->tokens_action,
 		.bypassed = session.map != NULL &&
@@ -293,7 +293,7 @@ facts_now(void)
 
 /* Is there a ban?  Then it is a fact. */
 static bool
-note_ban(struct facts *f)
+note_ban(struct tide_facts *f)
 {
 	uint64_t now = tide_clock_wall_ms();
 	struct tide_ban ban;
@@ -306,21 +306,21 @@ note_ban(struct facts *f)
 }
 
 /* A recipient that the mail server would take: do we? */
-static struct verdict
+static struct tide_verdict
 judge_recipient(const char *address)
 {
-	struct facts f = facts_now();
+	struct tide_facts f = facts_now();
 	bool open = charge_always_open(address);
 
 	session.message.open += open;
 	if (f.bypassed)
-		return verdict_recipient(&f);
+		return tide_verdict_recipient(&f);
 	if (!open)
 		f.found = session.message.repute.address;
 	if (!open && note_ban(&f)) {
 		(void)charge_group(&session.charge, TIDE_SBSENDER, 1);
 		count(TIDE_COUNT_RECIPIENTS_BANNED, 1);
-	} else if (verdict_is_refused(&f)) {
+	} else if (tide_verdict_is_refused(&f)) {
 		count(TIDE_COUNT_RECIPIENTS_LISTED, 1);
 	} else if (charge_protected(&session.charge, address)) {
 		f.protected_to = true;
@@ -329,20 +329,20 @@ judge_recipient(const char *address)
 	} else if (!f.bypassed) {
 		f.shortage = allowance_recipient(&session.allowance, address);
 	}
-	return verdict_recipient(&f);
+	return tide_verdict_recipient(&f);
 }
 
 static bool
-passes(const struct verdict *v)
+passes(const struct tide_verdict *v)
 {
-	return v->answer == ANSWER_ACCEPT || session.softened;
+	return v->answer == TIDE_REPLY_ACCEPT || session.softened;
 }
 
-struct verdict
+struct tide_verdict
 session_recipient(const char *address, enum recipient_fate fate)
 {
 	struct message *m = &session.message;
-	struct verdict v = { .answer = ANSWER_ACCEPT };
+	struct tide_verdict v = { .answer = TIDE_REPLY_ACCEPT };
 
 	switch (fate) {
 	case RECIPIENT_ACCEPTED:
@@ -351,7 +351,7 @@ session_recipient(const char *address, enum recipient_fate fate)
 			keep_recipient(m, address);
 			signing_recipient(address);
 		}
-		if (v.answer != ANSWER_ACCEPT) {
+		if (v.answer != TIDE_REPLY_ACCEPT) {
 			m->held_off++;
 			explain_recipient(&v, address);
 		}
@@ -411,7 +411,7 @@ session_abort(void)
  */
 static bool
 remember(const struct message *m, const struct tide_harvest *text,
-    unsigned profile, const struct verdict *v)
+    unsigned profile, const struct tide_verdict *v)
 {
 	const struct tide_profile *p = &session.config.profile[session.profile];
 	const struct tide_traces traces = { .sender = m->from,
@@ -438,8 +438,8 @@ note_lapse(void)
 }
 
 static void
-count_message(
-    const struct message *m, const struct verdict *v, const struct facts *f)
+count_message(const struct message *m, const struct tide_verdict *v,
+    const struct tide_facts *f)
 {
 	if (!session.bystander) { /* the other one counts it */
 		count(TIDE_COUNT_MESSAGES, 1);
@@ -454,7 +454,7 @@ count_message(
 	count(TIDE_COUNT_BYPASSED, f->bypassed);
 	count(TIDE_COUNT_FAILED_OPEN, !f->map_usable);
 	count(TIDE_COUNT_MESSAGES_TOO_FAST,
-	    f->over != NULL && v->answer != ANSWER_ACCEPT);
+	    f->over != NULL && v->answer != TIDE_REPLY_ACCEPT);
 	count(TIDE_COUNT_PULSE_STALE, f->over != NULL && f->pulse_stale);
 	if (session.slot != NULL)
 		atomic_fetch_add(&session.slot->messages, 1);
@@ -508,7 +508,7 @@ end_content(struct message *m, struct tide_harvest *h, unsigned *profile)
  * or refuses for good, makes it one blocked for its content.
  */
 static void
-find(struct message *m, struct facts *f)
+find(struct message *m, struct tide_facts *f)
 {
 	const struct tide_signatures *signatures = signing_result();
 
@@ -517,7 +517,7 @@ find(struct message *m, struct facts *f)
 	reputation_content(&m->repute, signatures, m->sender);
 	bulk_count(&m->bulk, signatures, m->accepted, m->sender);
 	f->found =
-	    verdict_weightier(reputation_found(&m->repute), m->bulk.found);
+	    tide_verdict_weightier(reputation_found(&m->repute), m->bulk.found);
 	m->blocked |= reputation_blocks(&m->repute);
 	if (m->bulk.found.reason != NULL &&
 	    (m->bulk.found.action == TIDE_ACTION_BLOCK ||
@@ -527,11 +527,12 @@ find(struct message *m, struct facts *f)
 
 /* The group that has overflowed, or NULL.  What is put off pays nothing. */
 static const char *
-charge_message(const struct message *m, const struct facts *f)
+charge_message(const struct message *m, const struct tide_facts *f)
 {
 	if (m->blocked)
 		return charge_blocked(&session.charge);
-	return verdict_is_refused(f) ? NULL : charge_accepted(&session.charge);
+	return tide_verdict_is_refused(f) ? NULL
+					  : charge_accepted(&session.charge);
 }
 
 static void
@@ -545,26 +546,26 @@ tag(const struct message *m)
  * In this order: charge, decide, remember.  What cannot be remembered is
  * answered by on_error.
  */
-struct verdict
+struct tide_verdict
 session_decide(void)
 {
 	struct message *m = &session.message;
-	struct facts f = facts_now();
+	struct tide_facts f = facts_now();
 	struct tide_harvest harvest;
 	unsigned profile = 0;
 	const struct tide_harvest *text = end_content(m, &harvest, &profile);
-	struct verdict v;
+	struct tide_verdict v;
 
 	find(m, &f);
 	/* a ban may have come since RCPT, and the bucket been emptied for it */
 	if (m->accepted <= m->open || !note_ban(&f))
 		f.over = charge_message(m, &f);
 	f.map_usable = session.map != NULL && session.slot != NULL;
-	v = verdict_message(&f);
+	v = tide_verdict_message(&f);
 	if (f.map_usable && !remember(m, text, profile, &v)) {
 		f.map_usable = false;
-		if (v.answer == ANSWER_ACCEPT)
-			v = verdict_message(&f);
+		if (v.answer == TIDE_REPLY_ACCEPT)
+			v = tide_verdict_message(&f);
 	}
 	if (!f.map_usable || m->forgotten > 0)
 		note_lapse();

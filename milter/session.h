@@ -14,7 +14,7 @@
 #include "milter.h"
 #include "reputation.h"
 #include "tidemark/hash.h"
-#include "verdict.h"
+#include "tidemark/verdict.h"
 
 #define RECIPIENTS_MOST 10000u /* that one message may have remembered */
 
@@ -85,7 +85,7 @@ enum recipient_fate {
 	RECIPIENT_REFUSED
 };
 /* What to answer; nothing but acceptance for one that was refused already. */
-struct verdict session_recipient(const char *address, enum recipient_fate);
+struct tide_verdict session_recipient(const char *address, enum recipient_fate);
 
 /*
  * Does a profile have rules for headers?  Asked before the daemon's name is
@@ -108,7 +108,7 @@ void session_standing(uint32_t recipients, uint32_t repeats);
 void session_qid(const char *);
 
 /* The end of the message: remember it, reach the verdict, log one line. */
-struct verdict session_decide(void);
+struct tide_verdict session_decide(void);
 
 /* Take over a new configuration, if there is one (follow.c). */
 void session_follow(void);

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../milter/verdict.h"
+#include "tidemark/verdict.h"
 #include "output.h"
 #include "replay.h"
 #include "replay_report.h"
@@ -244,7 +244,7 @@ static void
 take(struct replay *r, unsigned profile, const struct replay_line *l)
 {
 	struct payer p = { .profile = profile };
-	struct facts f = { .map_usable = true,
+	struct tide_facts f = { .map_usable = true,
 		.ban_answer = r->config.profile[profile].ban_answer };
 	uint32_t ok = l->recipients > 0;
 	uint64_t until;
@@ -257,7 +257,7 @@ take(struct replay *r, unsigned profile, const struct replay_line *l)
 	until = banned_until(r, &p);
 	f.banned = until > 0;
 	f.banned_for_ms = until > 0 ? until - r->now : 0;
-	refused = verdict_recipient(&f).answer != ANSWER_ACCEPT;
+	refused = tide_verdict_recipient(&f).answer != TIDE_REPLY_ACCEPT;
 	r->banned += refused;
 	(void)charge(r, &p, TIDE_UNSENDER, l->unknown, refused);
 	(void)charge(r, &p, TIDE_UNIP, l->unknown, refused);
@@ -265,7 +265,7 @@ take(struct replay *r, unsigned profile, const struct replay_line *l)
 		f.over = tide_group_name[TIDE_OKSENDER];
 	if (charge(r, &p, TIDE_OKIP, ok, refused) && f.over == NULL)
 		f.over = tide_group_name[TIDE_OKIP];
-	r->refused += verdict_message(&f).answer != ANSWER_ACCEPT;
+	r->refused += tide_verdict_message(&f).answer != TIDE_REPLY_ACCEPT;
 }
 
 static void

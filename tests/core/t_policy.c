@@ -197,13 +197,14 @@ malformed(void)
 static void
 answers(void)
 {
-	static const struct verdict yes = { .answer = ANSWER_ACCEPT };
-	static const struct verdict no = { .answer = ANSWER_REJECT,
+	static const struct tide_verdict yes = { .answer = TIDE_REPLY_ACCEPT };
+	static const struct tide_verdict no = { .answer = TIDE_REPLY_REJECT,
 		.reason = "tokens",
 		.code = "554",
 		.status = "5.7.1",
 		.text = "Not enough tokens available" };
-	static const struct verdict later = { .answer = ANSWER_TEMPFAIL,
+	static const struct tide_verdict later = { .answer =
+						       TIDE_REPLY_TEMPFAIL,
 		.reason = "tokens",
 		.code = "451",
 		.status = "4.7.1",
@@ -211,7 +212,7 @@ answers(void)
 	static const struct {
 		uint32_t action;
 		enum policy_state state;
-		const struct verdict *v;
+		const struct tide_verdict *v;
 		const char *want;
 	} cases[] = {
 		{ TIDE_POLICY_REFUSE, POLICY_RCPT, &yes, "DUNNO" },

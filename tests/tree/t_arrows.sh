@@ -75,17 +75,13 @@ nftables_once()
 # ---- includes between rooms --------------------------------------------------
 
 # stays_in FOLDER - its files include, in quotes, tidemark/... or a file that
-# lies beside them.  One door is open: what replay judges by is the milter's
-# own verdict, a pure function.
+# lies beside them.
 stays_in()
 {
 	strays=$(for f in "$1"/*.[ch]; do
 		[ -e "$f" ] || continue
 		sed -n 's/^[ 	]*#[ 	]*include[ 	]*"\(.*\)".*/\1/p' "$f" |
 			while read -r name; do
-				case $f:$name in
-				tools/replay.c:../milter/verdict.h) continue ;;
-				esac
 				case $name in
 				*..*) ;;
 				tidemark/*) [ ! -f "include/$name" ] || continue ;;

@@ -7,54 +7,56 @@
 #include "tidemark/config.h"
 #include "tidemark/units.h"
 
-#include "verdict.h"
+#include "tidemark/verdict.h"
 
-static struct verdict
+static struct tide_verdict
 accept_for(const char *reason)
 {
-	return (struct verdict){ .answer = ANSWER_ACCEPT, .reason = reason };
+	return (struct tide_verdict){ .answer = TIDE_REPLY_ACCEPT,
+		.reason = reason };
 }
 
-static struct verdict
-refuse(enum verdict_answer answer, const char *reason, const char *status4,
+static struct tide_verdict
+refuse(enum tide_reply answer, const char *reason, const char *status4,
     const char *status5)
 {
-	bool now = answer == ANSWER_TEMPFAIL;
+	bool now = answer == TIDE_REPLY_TEMPFAIL;
 
-	return (struct verdict){ .answer = answer,
+	return (struct tide_verdict){ .answer = answer,
 		.reason = reason,
 		.code = now ? "451" : "550",
 		.status = now ? status4 : status5 };
 }
 
 /* The postmaster chose what happens when Tidemark cannot do its work. */
-static struct verdict
+static struct tide_verdict
 answer_for_error(uint32_t on_error)
 {
-	struct verdict v;
+	struct tide_verdict v;
 
 	if (on_error == TIDE_ON_ERROR_ACCEPT)
 		return accept_for("error");
-	v = refuse(on_error == TIDE_ON_ERROR_TEMPFAIL ? ANSWER_TEMPFAIL
-						      : ANSWER_REJECT,
+	v = refuse(on_error == TIDE_ON_ERROR_TEMPFAIL ? TIDE_REPLY_TEMPFAIL
+						      : TIDE_REPLY_REJECT,
 	    "error", "4.3.0", "5.3.0");
 	(void)snprintf(v.text, sizeof v.text, "Mail filter is unable to work%s",
-	    v.answer == ANSWER_TEMPFAIL ? "; please try again later" : "");
+	    v.answer == TIDE_REPLY_TEMPFAIL ? "; please try again later" : "");
 	return v;
 }
 
-static enum verdict_answer
-ban_answer(const struct facts *f)
+static enum tide_reply
+ban_answer(const struct tide_facts *f)
 {
-	return f->ban_answer == TIDE_BAN_TEMPFAIL ? ANSWER_TEMPFAIL
-						  : ANSWER_REJECT;
+	return f->ban_answer == TIDE_BAN_TEMPFAIL ? TIDE_REPLY_TEMPFAIL
+						  : TIDE_REPLY_REJECT;
 }
 
 /* A reason that a sender can act on: how long, and whom to ask. */
-static struct verdict
-answer_for_ban(const struct facts *f)
+static struct tide_verdict
+answer_for_ban(const struct tide_facts *f)
 {
-	struct verdict v = refuse(ban_answer(f), "banned", "4.7.1", "5.7.1");
+	struct tide_verdict v =
+	    refuse(ban_answer(f), "banned", "4.7.1", "5.7.1");
 	char left[32];
 
 	(void)snprintf(v.text, sizeof v.text,
@@ -67,15 +69,15 @@ answer_for_ban(const struct facts *f)
 
 static const struct {
 	const char *name, *text;
-} shortages[] = { [SHORT_OF_NOTHING] = { "-", "" },
-	[SHORT_OF_TOKENS] = { "tokens", "Not enough tokens available" },
-	[SHORT_OF_DISTINCT] = { "distinct",
+} shortages[] = { [TIDE_SHORT_OF_NOTHING] = { "-", "" },
+	[TIDE_SHORT_OF_TOKENS] = { "tokens", "Not enough tokens available" },
+	[TIDE_SHORT_OF_DISTINCT] = { "distinct",
 	    "Too many different recipients in a day" },
-	[SHORT_OF_CLIENTS] = {
+	[TIDE_SHORT_OF_CLIENTS] = {
 	    "clients", "Too many different client addresses in a day" } };
 
 const char *
-shortage_name(enum short_of of)
+tide_shortage_name(enum tide_short_of of)
 {
 	return shortages[of].name;
 }
@@ -89,14 +91,15 @@ round_wait(uint64_t ms)
 	return (ms / unit + (ms % unit != 0 || ms == 0)) * unit;
 }
 
-static struct verdict
-answer_for_shortage(const struct facts *f)
+static struct tide_verdict
+answer_for_shortage(const struct tide_facts *f)
 {
-	const struct shortage *s = &f->shortage;
+	const struct tide_shortage *s = &f->shortage;
 	bool later = f->tokens_action == TIDE_TOKENS_DELAY &&
 	    s->come_back_ms != UINT64_MAX;
-	struct verdict v = refuse(later ? ANSWER_TEMPFAIL : ANSWER_REJECT,
-	    shortage_name(s->of), "4.7.1", "5.7.1");
+	struct tide_verdict v =
+	    refuse(later ? TIDE_REPLY_TEMPFAIL : TIDE_REPLY_REJECT,
+		tide_shortage_name(s->of), "4.7.1", "5.7.1");
 	char wait[TIDE_UNITS_MAX] = "";
 
 	if (later)
@@ -109,8 +112,8 @@ answer_for_shortage(const struct facts *f)
 	return v;
 }
 
-struct finding
-verdict_weightier(struct finding a, struct finding b)
+struct tide_finding
+tide_verdict_weightier(struct tide_finding a, struct tide_finding b)
 {
 	static const unsigned weight[] = { [TIDE_ACTION_TAG] = 1,
 		[TIDE_ACTION_BLOCK] = 2,
@@ -124,7 +127,7 @@ verdict_weightier(struct finding a, struct finding b)
 
 /* Does the finding refuse? */
 bool
-verdict_is_refused(const struct facts *f)
+tide_verdict_is_refused(const struct tide_facts *f)
 {
 	return f->found.reason != NULL &&
 	    (f->found.action == TIDE_ACTION_REJECT ||
@@ -140,12 +143,13 @@ static const struct {
 };
 
 /* Whom to ask is always said: a filter errs now and then. */
-static struct verdict
-answer_for_finding(const struct facts *f)
+static struct tide_verdict
+answer_for_finding(const struct tide_facts *f)
 {
 	bool later = f->found.action == TIDE_ACTION_TEMPFAIL;
-	struct verdict v = refuse(later ? ANSWER_TEMPFAIL : ANSWER_REJECT,
-	    f->found.reason, "4.7.1", "5.7.1");
+	struct tide_verdict v =
+	    refuse(later ? TIDE_REPLY_TEMPFAIL : TIDE_REPLY_REJECT,
+		f->found.reason, "4.7.1", "5.7.1");
 	const char *text = "This message is not wanted here";
 	size_t i;
 
@@ -157,31 +161,31 @@ answer_for_finding(const struct facts *f)
 	return v;
 }
 
-struct verdict
-verdict_recipient(const struct facts *f)
+struct tide_verdict
+tide_verdict_recipient(const struct tide_facts *f)
 {
-	struct verdict v;
+	struct tide_verdict v;
 
 	if (f->bypassed)
 		return accept_for("bypass");
 	if (f->banned)
 		return answer_for_ban(f);
-	if (verdict_is_refused(f))
+	if (tide_verdict_is_refused(f))
 		return answer_for_finding(f);
-	if (f->shortage.of != SHORT_OF_NOTHING)
+	if (f->shortage.of != TIDE_SHORT_OF_NOTHING)
 		return answer_for_shortage(f);
 	if (!f->protected_to)
 		return accept_for("-");
-	v = refuse(ANSWER_REJECT, "protected", "4.7.1", "5.7.1");
+	v = refuse(TIDE_REPLY_REJECT, "protected", "4.7.1", "5.7.1");
 	(void)snprintf(
 	    v.text, sizeof v.text, "This mailbox does not take mail from you");
 	return v;
 }
 
-struct verdict
-verdict_message(const struct facts *f)
+struct tide_verdict
+tide_verdict_message(const struct tide_facts *f)
 {
-	struct verdict v;
+	struct tide_verdict v;
 
 	if (f->bypassed)
 		return accept_for("bypass");
@@ -189,7 +193,7 @@ verdict_message(const struct facts *f)
 		return answer_for_error(f->on_error);
 	if (f->banned)
 		return answer_for_ban(f);
-	if (verdict_is_refused(f))
+	if (tide_verdict_is_refused(f))
 		return answer_for_finding(f);
 	if (f->over == NULL)
 		return accept_for(
@@ -205,12 +209,12 @@ verdict_message(const struct facts *f)
 }
 
 const char *
-verdict_name(enum verdict_answer answer)
+tide_verdict_name(enum tide_reply answer)
 {
 	switch (answer) {
-	case ANSWER_TEMPFAIL:
+	case TIDE_REPLY_TEMPFAIL:
 		return "tempfail";
-	case ANSWER_REJECT:
+	case TIDE_REPLY_REJECT:
 		return "reject";
 	default:
 		return "accept";
