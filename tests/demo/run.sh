@@ -122,3 +122,4 @@ kill $traffic 2>/dev/null
 traffic=
 echo
 try_these
+echo "  $me query --text 'your account will be limited within 12 hours unless you confirm your details'"

@@ -28,6 +28,13 @@ offline()
 	    --from security@acc0unt-check.test
 }
 check "what passed can be asked for afterwards" exits 0 offline
+phrase()
+{
+	"$B/tidemark" query --offline "$dir/a/state" --text \
+	    'Your account will be limited
+> within 12 hours, unless you confirm your details.'
+}
+check "so can a phrase of it, as somebody quoted it" exits 0 phrase
 nothing_left()
 {
 	! grep -l "$dir/a" /proc/[0-9]*/cmdline 2>/dev/null
