@@ -3,14 +3,15 @@
 #
 # The same client asks the same: messages of one recipient, each at RCPT, DATA
 # and END-OF-MESSAGE, over persistent connections, of
-#   tidemark             tokens, memory, a log line a message
+#   tidemark             tokens, memory, a log line a message into one file
+#   tidemark-quiet       the same without the line: null writes none, either
 #   null                 the same way of serving, nothing done
 #   postfwd1             one rate rule by account, one process
 #   postfwd2             the same, preforked
 #   policyd-rate-limit   its default: limits by account, in SQLite
 # in turns; medians of the rounds.  On a busy machine the median request says
-# more than requests a second, which others' work is in.  The last two are Debian's, unpacked into a
-# folder with the modules they need, never installed.
+# more than requests a second, which others' work is in.  The last ones are
+# Debian's, unpacked into a folder with the modules they need, never installed.
 set -eu
 B=${B:-build}
 POLICY=${POLICY:-$B/tests/load/policy}
@@ -67,13 +68,15 @@ answers()
 
 # ---- the servers -----------------------------------------------------------
 
+# start_tidemark FOLDER LEVEL
 start_tidemark()
 {
-	mkdir "$dir/run" "$dir/state"
-	cat >"$dir/tidemark.conf" <<-END
-		runtime_dir = $dir/run
-		state_dir = $dir/state
-		log = $dir/log
+	mkdir "$1" "$1/run" "$1/state"
+	cat >"$1/tidemark.conf" <<-END
+		runtime_dir = $1/run
+		state_dir = $1/state
+		log = $1/log
+		log_level = $2
 		[profile internal]
 		charged_by = policy
 		tokens_mode = enforce
@@ -81,8 +84,8 @@ start_tidemark()
 		tokens_rate = 1m/d
 		[policy out]
 	END
-	spawn "$B/tidemarkd" -c "$dir/tidemark.conf"
-	answers "local:$dir/run/out-policy.sock"
+	spawn "$B/tidemarkd" -c "$1/tidemark.conf"
+	answers "local:$1/run/out-policy.sock"
 }
 
 start_null()
@@ -146,11 +149,12 @@ median()
 		sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] + 0 }'
 }
 
+# ratio NAME OTHER ITS-FIGURE AIM
 ratio()
 {
-	awk -v a="$(median tidemark 2)" -v b="$2" -v n="$1" -v aim="$3" 'BEGIN {
+	awk -v a="$(median "$1" 2)" -v b="$3" -v n="$1 / $2" -v aim="$4" 'BEGIN {
 		if (b > 0)
-			printf "tidemark / %-20s %.2f (aim: %s)\n", n, a / b, aim }'
+			printf "%-34s %.2f (aim: %s)\n", n, a / b, aim }'
 }
 
 measure()
@@ -159,7 +163,7 @@ measure()
 	while [ "$i" -lt "$ROUNDS" ]; do
 		for server in $servers; do
 			case $server in
-			tidemark=* | null=*) n=$FAST ;;
+			tidemark*=* | null=*) n=$FAST ;;
 			*) n=$SLOW ;;
 			esac
 			round "${server%%=*}" "${server#*=}" "$1" "$n"
@@ -175,15 +179,15 @@ measure()
 			"$(median "$name" 2)" "$(median "$name" 3)" \
 			"$(median "$name" 4)"
 		case $name in
-		tidemark | null) ;;
+		tidemark* | null) ;;
 		*)	best=$(printf '%s\n%s\n' "$best" "$(median "$name" 2)" |
 				sort -n | tail -n 1) ;;
 		esac
 	done
-	ratio "null" "$(median null 2)" 0.7
-	awk -v a="$(median tidemark 3)" -v b="$(median null 3)" 'BEGIN {
-		printf "  by the median request alone   %.2f\n", b / a }'
-	ratio "the faster other" "$best" 15
+	for name in tidemark tidemark-quiet; do
+		ratio "$name" null "$(median null 2)" 0.7
+	done
+	ratio tidemark "the faster other" "$best" 15
 }
 
 servers=
@@ -199,7 +203,9 @@ try()
 	fi
 }
 
-try tidemark "local:$dir/run/out-policy.sock" start_tidemark
+try tidemark "local:$dir/a/run/out-policy.sock" start_tidemark "$dir/a" info
+try tidemark-quiet "local:$dir/b/run/out-policy.sock" \
+	start_tidemark "$dir/b" warning
 try null "local:$dir/null.sock" start_null
 if fetch; then
 	port=$((20000 + $$ % 10000))
