@@ -11,7 +11,7 @@
 
 const char *const tide_archive_tables[TIDE_TABLES + 1] = { "meta", "windows",
 	"filters", "lapses", "bans", "checkpoint", "addresses", "exceptions",
-	"spam", "egress", NULL };
+	"spam", "egress", "shared", NULL };
 
 #define META TIDE_TABLE_META
 
@@ -71,6 +71,21 @@ read_head(struct tide_archive *a, struct tide_txn *txn, struct tide_err *err)
 	return 0;
 }
 
+/* The fleet's key, if there is one beside the archive; else a new one. */
+static int
+find_key(const struct tide_archive *a, struct tide_hash_key *key,
+    struct tide_err *err)
+{
+	char path[TIDE_PATH_MAX + 16];
+	size_t folder = (size_t)(strrchr(a->path, '/') - a->path);
+	int found;
+
+	(void)snprintf(
+	    path, sizeof path, "%.*s/hash.key", (int)folder, a->path);
+	found = tide_hash_key_read(key, path, err);
+	return found == 0 ? tide_hash_key_draw(key, err) : found < 0 ? -1 : 0;
+}
+
 static int
 write_head(struct tide_archive *a, struct tide_err *err)
 {
@@ -79,7 +94,7 @@ write_head(struct tide_archive *a, struct tide_err *err)
 		.made_ms = tide_clock_wall_ms() };
 	struct tide_txn *txn;
 
-	if (tide_hash_key_draw(&h.key, err) < 0)
+	if (find_key(a, &h.key, err) < 0)
 		return -1;
 	h.check = head_check(&h);
 	txn = tide_txn_begin(a->store, true, err);
