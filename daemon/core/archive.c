@@ -87,15 +87,15 @@ find_key(const struct tide_archive *a, struct tide_hash_key *key,
 }
 
 static int
-write_head(struct tide_archive *a, struct tide_err *err)
+write_head(struct tide_archive *a, const struct tide_hash_key *key,
+    struct tide_err *err)
 {
 	struct head h = { .magic = TIDE_MAP_MAGIC,
 		.format = TIDE_ARCHIVE_FORMAT,
 		.made_ms = tide_clock_wall_ms() };
 	struct tide_txn *txn;
 
-	if (find_key(a, &h.key, err) < 0)
-		return -1;
+	h.key = *key;
 	h.check = head_check(&h);
 	txn = tide_txn_begin(a->store, true, err);
 	if (txn == NULL)
@@ -162,9 +162,14 @@ static int
 open_to_write(
     struct tide_archive *a, bool there, uint64_t map_size, struct tide_err *err)
 {
+	struct tide_hash_key key;
+
+	/* first: a key that is refused leaves no half-made archive behind */
+	if (!there && find_key(a, &key, err) < 0)
+		return -1;
 	a->store = tide_store_open(
 	    a->path, TIDE_STORE_DURABLE, map_size, tide_archive_tables, err);
-	if (a->store == NULL || (!there && write_head(a, err) < 0))
+	if (a->store == NULL || (!there && write_head(a, &key, err) < 0))
 		return -1;
 	return load_head(a, err);
 }
