@@ -39,6 +39,19 @@ span_of(struct collector *c)
 	return span;
 }
 
+/* Reports that were made before have faded. */
+static uint64_t
+faded_ms(struct collector *c)
+{
+	uint64_t now = tide_clock_wall_ms(), span;
+
+	(void)pthread_mutex_lock(&c->lock);
+	span = c->config.spam_generation;
+	(void)pthread_mutex_unlock(&c->lock);
+	span *= c->map->spam.shape.generations;
+	return now > span ? now - span : 0;
+}
+
 /* The number of the generation that lies in one of the two arrays. */
 static uint64_t
 number_of(const struct tide_bulk *b, unsigned array, uint64_t span_ms)
@@ -211,7 +224,7 @@ make_export(struct collector *c, struct tide_share *s, bool last,
 		rc = make_delta(c, s, since, err);
 	if (rc == 0)
 		rc = tide_archive_keep_export(
-		    &c->archive, &me, file, *size, err);
+		    &c->archive, &me, file, *size, faded_ms(c), err);
 	if (rc == 0 && since == 0)
 		return file;
 	free(file);
@@ -230,7 +243,8 @@ sharing_export(struct collector *c, bool last, uint64_t since,
 		return NULL;
 	s.head.span_ms = span;
 	(void)pthread_mutex_lock(&c->bulk_lock);
-	if (take_own(&c->map->bulk, span, &s, err) == 0)
+	if (take_own(&c->map->bulk, span, &s, err) == 0 &&
+	    tide_archive_own_reports(&c->archive, faded_ms(c), &s, err) == 0)
 		file = make_export(c, &s, last, since, size, err);
 	(void)pthread_mutex_unlock(&c->bulk_lock);
 	*head = s.head;
@@ -261,19 +275,26 @@ check_generations(
 }
 
 static int
-merge(struct collector *c, const struct tide_share *s, struct tide_err *err)
+merge(struct collector *c, struct tide_share *s, struct tide_err *err)
 {
 	const struct tide_bulk *b = &c->map->bulk;
-	uint64_t span = s->head.span_ms, now;
+	struct tide_share_place place = { .not_before_ms = faded_ms(c) };
+	uint64_t span = s->head.span_ms, now, i;
+	struct tide_signatures sig;
 	struct tide_bulk_generations g;
 
 	if (!tide_bulk_now(b, &g))
 		return tide_err_set(err, "nothing is counted yet");
 	now = number_of(b, g.current, span);
+	place.oldest = now > 0 ? now - 1 : 0;
 	if (check_generations(&s->head, now, err) < 0 ||
-	    tide_archive_merge_share(
-		&c->archive, s, now > 0 ? now - 1 : 0, err) < 0) /* M1 */
+	    spam_room(c, &place, err) < 0 ||
+	    tide_archive_merge_share(&c->archive, s, &place, err) < 0) /* M1 */
 		return -1;
+	for (i = 0; i < s->head.reports; i++)
+		if (tide_shared_report_read(&s->report[i], &sig))
+			spam_recorded(c, place.spam_generation,
+			    (enum tide_spam_kind)s->report[i].kind, &sig);
 	publish_all(c, span);
 	return 0;
 }
@@ -290,6 +311,7 @@ sharing_merge(struct collector *c, const void *file, size_t size,
 	struct tide_share s;
 	int rc;
 
+	(void)pthread_mutex_lock(&c->reputation.lock);
 	(void)pthread_mutex_lock(&c->bulk_lock);
 	rc = tide_archive_share_me(&c->archive, &me, err);
 	ours.origin = me.origin;
@@ -301,5 +323,6 @@ sharing_merge(struct collector *c, const void *file, size_t size,
 		tide_share_free(&s);
 	}
 	(void)pthread_mutex_unlock(&c->bulk_lock);
+	(void)pthread_mutex_unlock(&c->reputation.lock);
 	return rc;
 }

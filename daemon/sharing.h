@@ -25,4 +25,12 @@ void *sharing_export(struct collector *, bool last, uint64_t since,
 int sharing_merge(struct collector *, const void *file, size_t size,
     struct tide_share_head *, struct tide_err *);
 
+/*
+ * spam.c, under reputation.lock: where a neighbour's reports are to go; and
+ * one that has been recorded, into the map.
+ */
+int spam_room(struct collector *, struct tide_share_place *, struct tide_err *);
+void spam_recorded(struct collector *, uint64_t generation, enum tide_spam_kind,
+    const struct tide_signatures *);
+
 #endif

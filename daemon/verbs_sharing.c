@@ -111,7 +111,8 @@ do_merge(struct collector *c, int fd, const struct tide_line *line)
 	struct tide_line_out out;
 	void *file;
 
-	if (size > tide_share_most(&c->map->bulk.filter.shape)) {
+	if (size >
+	    tide_share_most(&c->map->bulk.filter.shape, TIDE_SHARE_REPORTS)) {
 		say_err(fd, "is larger than any export of our sizes");
 		return;
 	}

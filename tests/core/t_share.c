@@ -8,6 +8,7 @@
 #include "check.h"
 #include "fixture.h"
 #include "tidemark/share_archive.h"
+#include "tidemark/spam_archive.h"
 
 #define SPAN 1000u
 #define KEYS 40u
@@ -125,11 +126,13 @@ static void *export(struct server *s, bool delta, size_t *size)
 static int
 merge(const void *file, size_t size, uint64_t oldest, struct tide_err *err)
 {
+	struct tide_share_place place = { .spam_generation = 1 };
 	struct tide_share in;
 	int rc = tide_share_unpack(&in, file, size, &ours, err);
 
 	if (rc == 0) {
-		rc = tide_archive_merge_share(&archive, &in, oldest, err);
+		place.oldest = oldest;
+		rc = tide_archive_merge_share(&archive, &in, &place, err);
 		tide_share_free(&in);
 	}
 	return rc;
@@ -386,6 +389,69 @@ test_exchange(void)
 	end();
 }
 
+/* ---- reports ----------------------------------------------------------- */
+
+/* As the collector does it: from the archive into a file, and back. */
+static void
+test_reports(void)
+{
+	struct tide_signatures sig = { .has_text = true, .samples = 3 };
+	struct tide_share s, base, in;
+	struct tide_share_place place = { .spam_generation = 4,
+		.spam_sequence = 20 };
+	struct tide_stored_spam stored;
+	struct tide_spam_shape spam = tide_spam_size(100, 0.01, 2);
+	struct tide_err err = { "" };
+	uint64_t i;
+	size_t size;
+	void *file;
+
+	start();
+	for (i = 1; i <= 5; i++) {
+		sig.text.low = i;
+		CHECK_INT(tide_archive_report_spam(&archive, i, 1,
+			      i == 5 ? TIDE_SPAM_REVOKED : TIDE_SPAM_REPORTED,
+			      &sig, &err),
+		    0);
+	}
+	CHECK_INT(tide_share_alloc(&s, &shape, &err), 0);
+	CHECK_INT(tide_share_alloc(&base, &shape, &err), 0);
+	CHECK_INT(tide_archive_own_reports(&archive, 0, &s, &err), 0);
+	CHECK_INT(s.head.reports, 5);
+	CHECK_INT(s.head.reports_until, 5);
+	base.head.reports_until = 2;
+	tide_share_subtract(&s, &base);
+	CHECK_INT(s.head.reports, 3);
+	s.head.fingerprint = 77;
+	s.head.span_ms = SPAN;
+	s.head.origin = 9;
+	s.head.sequence = 1;
+	file = tide_share_pack(&s, &size, &err);
+	CHECK_MSG(tide_share_unpack(&in, file, size, &ours, &err) == 0, "%s",
+	    err.text);
+	CHECK_INT(in.head.reports, 3);
+	CHECK_INT(in.report[0].text.low, 3);
+	CHECK_INT(in.report[2].kind, TIDE_SPAM_REVOKED);
+	CHECK_INT(tide_archive_merge_share(&archive, &in, &place, &err), 0);
+	CHECK_INT(in.head.reports, 3);
+	(void)tide_archive_spam(&archive, &spam, &stored, &err);
+	CHECK_INT(stored.sequence, 23);
+	/* a whole file brings the others, too: those behind 5 alone are new */
+	in.head.sequence = 2;
+	CHECK_INT(tide_archive_merge_share(&archive, &in, &place, &err), 0);
+	CHECK_INT(in.head.reports, 0);
+	tide_share_free(&s);
+	tide_share_free(&base);
+	tide_share_free(&in);
+	free(file);
+	/* what came from there is not ours to tell */
+	CHECK_INT(tide_share_alloc(&s, &shape, &err), 0);
+	CHECK_INT(tide_archive_own_reports(&archive, 0, &s, &err), 0);
+	CHECK_INT(s.head.reports, 5);
+	tide_share_free(&s);
+	end();
+}
+
 /* ---- words, keys ------------------------------------------------------- */
 
 static void
@@ -432,8 +498,8 @@ test_me(void)
 	for (i = 1; i <= TIDE_SHARE_KEPT + 1; i++) {
 		file = export(&s, false, &size);
 		me.sequence = i;
-		CHECK_INT(
-		    tide_archive_keep_export(&archive, &me, file, size, &err),
+		CHECK_INT(tide_archive_keep_export(
+			      &archive, &me, file, size, 0, &err),
 		    0);
 		free(file);
 	}
@@ -454,5 +520,6 @@ CHECK_CASES({ "every truncation and bit flip is refused", test_damage },
     { "a whole file after a loss at its origin", test_loss_at_origin },
     { "generations are apart, and go", test_generations },
     { "deltas of three servers add up", test_exchange },
+    { "reports travel once, and only our own", test_reports },
     { "the larger cells of two words", test_max_word },
     { "our own name and exports", test_me })

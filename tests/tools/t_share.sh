@@ -244,6 +244,41 @@ check "so has b" knows 10 11 11
 check "and once more from a to b" pass a b
 check "as before" knows 10 11 11
 
+# ---- reports of spam -------------------------------------------------------
+
+# spam VERB N - report, revoke or test text N
+spam()
+{
+	box "$2" | sed 1d | tidemark spam "$1" --to r@rcpt.example
+}
+# reports FILE - how many are in it
+reports()
+{
+	od -An -tu8 -j104 -N8 "$1" | tr -d ' '
+}
+at a
+check "a reports spam" spam report 31
+at b
+check "b does not know it" exits 1 spam test 31
+check "from a to b" pass a b --delta last
+check "there is one report in it" same "$(reports "$top/a.share")" 1
+check "b knows it" spam test 31
+check "a delta more" pass a b --delta last
+check "has none" same "$(reports "$top/a.share")" 0
+check "from b to c" pass b c
+check "has none of b's own" same "$(reports "$top/b.share")" 0
+check "so c knows nothing of it" exits 1 spam test 31
+check "from a to c" pass a c
+check "now it does" spam test 31
+at b
+check "b revokes it" spam revoke 31
+check "from b to a" pass b a
+check "a lets it pass" exits 1 spam test 31
+at b
+check "b reports another" spam report 32
+check "a tells b all" pass a b
+check "and tells c" pass b c
+
 # ---- what survives --------------------------------------------------------
 
 kill_collector()
@@ -269,6 +304,9 @@ lose_power()
 	daemon_start
 }
 check "the collector is killed" kill_collector
+check "what was reported is known" spam test 32
+at b
+check "of b, too" kill_collector
 check "all is there" knows 10 11 11
 check "the map is lost" lose_map
 check "all is there again" knows 10 11 11
