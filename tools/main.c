@@ -301,7 +301,7 @@ static const struct command commands[] = {
 	    "exits 0\nif it is spam, 1 if not.\n",
 	    run_spam },
 	{ "export", "[--delta SINCE] > FILE\n       tidemark export --key",
-	    "this server's own bulk counts, for its neighbours to merge",
+	    "own bulk counts and reports of spam, for neighbours to merge",
 	    "      --delta SINCE  only what has changed since that export, a "
 	    "number;\n"
 	    "                     or since the last one: last\n"
@@ -311,7 +311,7 @@ static const struct command commands[] = {
 	    "\n"
 	    "Exits 0, 1 if it was refused, 2 on an error.\n",
 	    run_export },
-	{ "merge", "FILE... [--json]", "add a neighbour's bulk counts to ours",
+	{ "merge", "FILE... [--json]", "add a neighbour's counts and reports to ours",
 	    "FILE is what export wrote on another server; - is standard "
 	    "input.  Each is\nmerged wholly or not at all, and once.\n"
 	    "\n"
