@@ -311,7 +311,8 @@ static const struct command commands[] = {
 	    "\n"
 	    "Exits 0, 1 if it was refused, 2 on an error.\n",
 	    run_export },
-	{ "merge", "FILE... [--json]", "add a neighbour's counts and reports to ours",
+	{ "merge", "FILE... [--json]",
+	    "add a neighbour's counts and reports to ours",
 	    "FILE is what export wrote on another server; - is standard "
 	    "input.  Each is\nmerged wholly or not at all, and once.\n"
 	    "\n"
