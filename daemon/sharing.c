@@ -2,7 +2,8 @@
  * sharing - the collector's side of counts that neighbours exchange.
  *
  * PROTOCOL merge: a neighbour's file becomes part of every count.
- *  M1 archive: raise the replica of its origin, note its number: one commit
+ *  M1 archive: raise the replica of its origin, record its reports of spam,
+ *     note its number: one commit; then the reports into the map (spam.c)
  *  M2 add up the replicas of each generation, in memory of our own
  *  M3 store the sums into the neighbours' arrays, word by word   relaxed
  *  M4 acknowledge
@@ -11,7 +12,7 @@
  *        during M3 finds some cells of a key raised and others not yet, and
  *        the least of them is no less than the old count and no more than the
  *        new one.
- *        Under bulk_lock, like turning: a generation that M2 took for current
+ *        Under bulk_lock (within reputation.lock), like turning: a generation that M2 took for current
  *        is not cleared before M3 is done.
  * Crash: before M1 is on disk nothing has happened; after it the next
  *        collector begins at M2, with the map as it was left or a new one.
