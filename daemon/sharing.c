@@ -12,8 +12,9 @@
  *        during M3 finds some cells of a key raised and others not yet, and
  *        the least of them is no less than the old count and no more than the
  *        new one.
- *        Under bulk_lock (within reputation.lock), like turning: a generation that M2 took for current
- *        is not cleared before M3 is done.
+ *        Under bulk_lock (within reputation.lock), like turning: a
+ *        generation that M2 took for current is not cleared before M3 is
+ *        done.
  * Crash: before M1 is on disk nothing has happened; after it the next
  *        collector begins at M2, with the map as it was left or a new one.
  * Test:  tests/core/t_share.c, tests/tools/t_share.sh
