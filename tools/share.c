@@ -20,12 +20,19 @@ static int
 show_key(const struct tool *t)
 {
 	char text[TIDE_HASH_KEY_TEXT];
+	struct json j;
 	struct view v;
 
 	if (view_open_for(t, &v) != TOOL_OK)
 		return TOOL_ERROR;
 	tide_hash_key_show(&v.map->control->head.key, text);
-	printf("%s\n", text);
+	if (t->json) {
+		j = json_record(stdout, "key");
+		json_text(&j, "key", text);
+		json_record_end(&j);
+	} else {
+		printf("%s\n", text);
+	}
 	view_close(&v);
 	return TOOL_OK;
 }
@@ -275,8 +282,7 @@ hear(const struct tool *t, struct ask *ask, const char *path)
 
 	while ((a = ask_next(ask)) == ANSWER_LINE)
 		say_merged(t, path, &ask->line);
-	if (a == ANSWER_REFUSED)
-		complain("%s: is not merged", path);
+
 	return a == ANSWER_DONE	  ? TOOL_OK
 	    : a == ANSWER_REFUSED ? TOOL_NO
 				  : TOOL_ERROR;
@@ -312,6 +318,21 @@ merge_one(
 	return code;
 }
 
+/* Why not stands on stderr. */
+static void
+say_refused(const struct tool *t, const char *path)
+{
+	struct json j;
+
+	if (!t->json) {
+		printf("%s: not merged\n", path);
+		return;
+	}
+	j = json_record(stdout, "refused");
+	json_text(&j, "file", path);
+	json_record_end(&j);
+}
+
 /* Each file by itself: one that is refused does not hold up the others. */
 int
 run_merge(struct tool *t)
@@ -328,6 +349,8 @@ run_merge(struct tool *t)
 		return TOOL_ERROR;
 	for (i = optind; i < t->argc; i++) {
 		one = merge_one(t, &config, t->argv[i]);
+		if (one == TOOL_NO)
+			say_refused(t, t->argv[i]);
 		code = one > code ? one : code;
 	}
 	return code;
