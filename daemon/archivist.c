@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "collector.h"
+#include "sharing.h"
 #include "tidemark/checkpoint.h"
 #include "tidemark/clock.h"
 #include "tidemark/egress.h"
@@ -241,8 +242,7 @@ do_round(struct archivist *a)
 	if (rc < 0 && !a->asked[ERRAND_SEAL])
 		went_wrong(a, &err);
 	report(a, ERRAND_SEAL, rc < 0 ? -1 : 0, &err);
-	if (tide_bulk_round(
-		a->c->map, &a->bulk, tide_clock_wall_ms(), a->config.bulk_span))
+	if (sharing_turn(a->c, &a->bulk, a->config.bulk_span))
 		tide_count(a->c->map->counters, TIDE_COUNT_BULK_TURNS, 1);
 	if (a->asked[ERRAND_CHECKPOINT] || rc > 0 ||
 	    now >= a->checkpoint_ms + a->config.checkpoint_every) {

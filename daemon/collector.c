@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "collector.h"
+#include "sharing.h"
 #include "tidemark/checkpoint.h"
 #include "tidemark/clock.h"
 #include "tidemark/files.h"
@@ -198,6 +199,7 @@ open_everything(struct collector *c, struct tide_err *err)
 	    spam_open(c, err) < 0)
 		return -1;
 	tide_bulk_open(&c->map->bulk, tide_clock_wall_ms());
+	sharing_open(c);
 	atomic_store(&c->map->control->generation, c->generation);
 	atomic_store(&c->map->control->collector_pid, (uint32_t)getpid());
 	tide_count(c->map->counters, TIDE_COUNT_COLLECTOR_STARTS, 1);
@@ -287,6 +289,7 @@ collect(const struct options *options)
 		.ban_lock = PTHREAD_MUTEX_INITIALIZER,
 		.hand_lock = PTHREAD_MUTEX_INITIALIZER,
 		.reputation.lock = PTHREAD_MUTEX_INITIALIZER,
+		.bulk_lock = PTHREAD_MUTEX_INITIALIZER,
 		.changed = PTHREAD_COND_INITIALIZER,
 		.egress_lock = PTHREAD_MUTEX_INITIALIZER,
 		.egress_changed = PTHREAD_COND_INITIALIZER };

@@ -86,8 +86,10 @@ struct collector {
 	pthread_mutex_t ban_lock;    /* over writing to the map's bans */
 	pthread_mutex_t hand_lock;   /* one ban or unban by hand at a time */
 	struct reputation reputation;
-	uint64_t audited_ms;	 /* monotonic */
-	struct hook hook[HOOKS]; /* the first thread's, too */
+	pthread_mutex_t bulk_lock; /* over turning, and neighbours' cells */
+	bool sums_stale;	   /* the archive has what the map has not */
+	uint64_t audited_ms;	   /* monotonic */
+	struct hook hook[HOOKS];   /* the first thread's, too */
 
 	pthread_mutex_t lock; /* over what follows */
 	pthread_cond_t changed;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "collector.h"
+#include "sharing.h"
 #include "tidemark/clock.h"
 #include "tidemark/log.h"
 #include "tidemark/spam_archive.h"
@@ -190,6 +191,32 @@ report(struct collector *c, enum tide_spam_kind kind,
 	atomic_fetch_add(
 	    &tide_spam_generation(m, *generation)->messages[kind], 1);
 	return 0;
+}
+
+/* ---- reports of neighbours --------------------------------------------- */
+
+int
+spam_room(
+    struct collector *c, struct tide_share_place *place, struct tide_err *err)
+{
+	if (make_room(c, TIDE_SPAM_REPORTED, err) < 0 ||
+	    make_room(c, TIDE_SPAM_REVOKED, err) < 0)
+		return -1;
+	place->spam_generation = newest(c);
+	place->spam_sequence = c->reputation.spam_sequence;
+	return 0;
+}
+
+void
+spam_recorded(struct collector *c, uint64_t generation,
+    enum tide_spam_kind kind, const struct tide_signatures *s)
+{
+	struct tide_spam *m = &c->map->spam;
+
+	c->reputation.spam_sequence++;
+	tide_spam_put(m, generation, kind, s);
+	atomic_fetch_add(
+	    &tide_spam_generation(m, generation)->messages[kind], 1);
 }
 
 int

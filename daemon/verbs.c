@@ -145,6 +145,8 @@ static const struct verb {
 	{ "egress-poll", false, do_egress_poll },
 	{ "egress-checked", true, do_egress_checked },
 	{ "spam", true, do_spam },
+	{ "export", true, do_export },
+	{ "merge", true, do_merge },
 };
 
 void

@@ -25,6 +25,10 @@ void do_except_del(struct collector *, int fd, const struct tide_line *);
 /* verbs_spam.c */
 void do_spam(struct collector *, int fd, const struct tide_line *);
 
+/* verbs_sharing.c */
+void do_export(struct collector *, int fd, const struct tide_line *);
+void do_merge(struct collector *, int fd, const struct tide_line *);
+
 void do_audit(struct collector *, int fd, const struct tide_line *);
 
 /* verbs_query.c */

@@ -300,6 +300,25 @@ static const struct command commands[] = {
 	    "Exits 0 if it was done, 1 if it was refused, 2 on an error; test "
 	    "exits 0\nif it is spam, 1 if not.\n",
 	    run_spam },
+	{ "export", "[--delta SINCE] > FILE\n       tidemark export --key",
+	    "own bulk counts and reports of spam, for neighbours to merge",
+	    "      --delta SINCE  only what has changed since that export, a "
+	    "number;\n"
+	    "                     or since the last one: last\n"
+	    "      --key          the hash key instead, a secret: servers that "
+	    "exchange\n"
+	    "                     counts need the same one\n"
+	    "\n"
+	    "Exits 0, 1 if it was refused, 2 on an error.\n",
+	    run_export },
+	{ "merge", "FILE... [--json]",
+	    "add a neighbour's counts and reports to ours",
+	    "FILE is what export wrote on another server; - is standard "
+	    "input.  Each is\nmerged wholly or not at all, and once.\n"
+	    "\n"
+	    "Exits 0 if all were merged, 1 if one was refused, 2 on an "
+	    "error.\n",
+	    run_merge },
 	{ "bulk", "test [--to ADDRESS]... [--json] [FILE] | stats [--json]",
 	    "copies of one message: how many were seen",
 	    "test reads a message, on standard input unless a FILE is named.\n"

@@ -82,6 +82,8 @@ int run_counters(struct tool *);
 int run_dump(struct tool *);
 int run_normalise(struct tool *);
 int run_except(struct tool *);
+int run_export(struct tool *);
+int run_merge(struct tool *);
 int run_egress(struct tool *);
 int run_query(struct tool *);
 int run_reload(struct tool *);

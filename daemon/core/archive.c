@@ -11,7 +11,7 @@
 
 const char *const tide_archive_tables[TIDE_TABLES + 1] = { "meta", "windows",
 	"filters", "lapses", "bans", "checkpoint", "addresses", "exceptions",
-	"spam", "egress", NULL };
+	"spam", "egress", "shared", NULL };
 
 #define META TIDE_TABLE_META
 
@@ -71,16 +71,31 @@ read_head(struct tide_archive *a, struct tide_txn *txn, struct tide_err *err)
 	return 0;
 }
 
+/* The fleet's key, if there is one beside the archive; else a new one. */
 static int
-write_head(struct tide_archive *a, struct tide_err *err)
+find_key(const struct tide_archive *a, struct tide_hash_key *key,
+    struct tide_err *err)
+{
+	char path[TIDE_PATH_MAX + 16];
+	size_t folder = (size_t)(strrchr(a->path, '/') - a->path);
+	int found;
+
+	(void)snprintf(
+	    path, sizeof path, "%.*s/hash.key", (int)folder, a->path);
+	found = tide_hash_key_read(key, path, err);
+	return found == 0 ? tide_hash_key_draw(key, err) : found < 0 ? -1 : 0;
+}
+
+static int
+write_head(struct tide_archive *a, const struct tide_hash_key *key,
+    struct tide_err *err)
 {
 	struct head h = { .magic = TIDE_MAP_MAGIC,
 		.format = TIDE_ARCHIVE_FORMAT,
 		.made_ms = tide_clock_wall_ms() };
 	struct tide_txn *txn;
 
-	if (tide_hash_key_draw(&h.key, err) < 0)
-		return -1;
+	h.key = *key;
 	h.check = head_check(&h);
 	txn = tide_txn_begin(a->store, true, err);
 	if (txn == NULL)
@@ -147,9 +162,14 @@ static int
 open_to_write(
     struct tide_archive *a, bool there, uint64_t map_size, struct tide_err *err)
 {
+	struct tide_hash_key key;
+
+	/* first: a key that is refused leaves no half-made archive behind */
+	if (!there && find_key(a, &key, err) < 0)
+		return -1;
 	a->store = tide_store_open(
 	    a->path, TIDE_STORE_DURABLE, map_size, tide_archive_tables, err);
-	if (a->store == NULL || (!there && write_head(a, err) < 0))
+	if (a->store == NULL || (!there && write_head(a, &key, err) < 0))
 		return -1;
 	return load_head(a, err);
 }

@@ -273,7 +273,9 @@ const struct tide_param tide_params[] = {
 	{ GLOBAL(bulk_span), RELOAD, .kind = TIDE_PARAM_TIME,
 	  .fallback = "1d", RANGE("1s", "52w"),
 	  .help = "How long a generation of bulk counts lasts. Copies of this "
-		"and of the one before are counted." },
+		"and of the one before are counted. Generations begin at whole "
+		"multiples of it since 1970, so that servers which exchange "
+		"counts turn together." },
 
 	{ GLOBAL(egress_mode), RELOAD, .kind = TIDE_PARAM_CHOICE,
 	  .fallback = "enforce", .choices = egress_modes,

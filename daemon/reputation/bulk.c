@@ -194,8 +194,9 @@ tide_bulk_round(struct tide_map *map, struct tide_bulk_turn *t, uint64_t now_ms,
 	if (turn == 0)
 		return false;
 	if (!t->waiting) {
-		if (before_counts(turn) &&
-		    now_ms < atomic_load(&b->head->since_ms[g % 2]) + span_ms)
+		if (before_counts(turn) && span_ms > 0 &&
+		    now_ms / span_ms <=
+			atomic_load(&b->head->since_ms[g % 2]) / span_ms)
 			return false;
 		t->target = tide_epoch_replace(
 		    &b->head->turn, g << 1, &map->control->epoch); /* T1 */
@@ -211,10 +212,9 @@ tide_bulk_round(struct tide_map *map, struct tide_bulk_turn *t, uint64_t now_ms,
 }
 
 /*
- * Both generations become the one before the first: saturating sums, never
- * less than either.  They are put where nobody looks until turn says so, as
- * workers may be counting in the new map already.  Time goes on from where
- * the old generation began.
+ * Each generation stays what it was: the old current one is number 1, the one
+ * before it number 0.  No worker counts here until turn says so.  Neighbours'
+ * sums are not carried: the archive has them, part by part (share_archive.h).
  */
 void
 tide_bulk_carry(struct tide_bulk *b, const struct tide_bulk *from)
@@ -227,14 +227,23 @@ tide_bulk_carry(struct tide_bulk *b, const struct tide_bulk *from)
 		return;
 	assert(memcmp(s, &from->filter.shape, sizeof *s) == 0);
 	for (i = 0; i < 2; i++) {
-		if (i != g % 2 && !before_counts(turn))
+		unsigned old = (g + 1 - i) % 2;
+
+		if (i == 0 && !before_counts(turn))
 			continue;
-		tide_counting_sum(s, b->own[0], from->own[i]);
-		tide_counting_sum(s, b->neighbours[0], from->neighbours[i]);
-	}
-	for (i = 0; i < 2; i++)
+		tide_counting_sum(s, b->own[i], from->own[old]);
 		atomic_store(&b->head->since_ms[i],
-		    atomic_load(
-			&from->head->since_ms[i == 1 ? g % 2 : (g + 1) % 2]));
+		    atomic_load(&from->head->since_ms[old]));
+	}
 	atomic_store(&b->head->turn, 1 << 1 | 1);
+}
+
+bool
+tide_bulk_now(const struct tide_bulk *b, struct tide_bulk_generations *now)
+{
+	uint64_t turn = atomic_load(&b->head->turn);
+
+	now->current = generation(turn) % 2;
+	now->before_counts = before_counts(turn);
+	return turn != 0;
 }

@@ -307,6 +307,43 @@ tide_counting_sum(const struct tide_counting_shape *s, tide_counting_word *to,
 	}
 }
 
+/*
+ * All cells at once: with its top bit set no cell borrows from the next, and
+ * the top bit left over says which low part is not the smaller one.
+ */
+static inline uint64_t
+larger(uint64_t a, uint64_t b, uint64_t low, uint32_t bits)
+{
+	uint64_t top = low << (bits - 1), full = (1ull << bits) - 1;
+	uint64_t rest = ((a | top) - (b & ~top)) & top;
+	uint64_t mine = ((a & ~b) | (~(a ^ b) & rest)) & top;
+	uint64_t mask = (mine >> (bits - 1)) * full;
+
+	return (a & mask) | (b & ~mask);
+}
+
+uint64_t
+tide_counting_max_word(uint32_t bits, uint64_t a, uint64_t b)
+{
+	return larger(a, b, low_bits(bits), bits);
+}
+
+void
+tide_counting_raise(const struct tide_counting_shape *s, tide_counting_word *to,
+    const tide_counting_word *from)
+{
+	uint64_t i, a, b, n = words(s), low = low_bits(s->bits);
+
+	for (i = 0; i < n; i++) {
+		b = atomic_load_explicit(&from[i], memory_order_relaxed);
+		if (b == 0)
+			continue;
+		a = atomic_load_explicit(&to[i], memory_order_relaxed);
+		atomic_store_explicit(
+		    &to[i], larger(a, b, low, s->bits), memory_order_relaxed);
+	}
+}
+
 uint64_t
 tide_counting_used(
     const struct tide_counting_shape *s, const tide_counting_word *cells)

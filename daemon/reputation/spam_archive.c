@@ -97,24 +97,35 @@ tide_archive_spam(struct tide_archive *a, const struct tide_spam_shape *s,
 }
 
 int
+tide_spam_record(struct tide_txn *txn, uint64_t sequence, uint64_t generation,
+    enum tide_spam_kind kind, const struct tide_signatures *s,
+    struct tide_err *err)
+{
+	struct spam_report r;
+	struct spam_key k;
+
+	memset(&r, 0, sizeof r);
+	r.generation = generation;
+	r.kind = kind;
+	r.signatures = *s;
+	return tide_spam_write(
+	    txn, spam_key(&k, 'j', sequence), &r, sizeof r, err);
+}
+
+int
 tide_archive_report_spam(struct tide_archive *a, uint64_t sequence,
     uint64_t generation, enum tide_spam_kind kind,
     const struct tide_signatures *s, struct tide_err *err)
 {
 	struct tide_txn *txn = tide_txn_begin(a->store, true, err);
-	struct spam_report r;
-	struct spam_key k;
+	int rc;
 
 	if (txn == NULL)
 		return -1;
-	memset(&r, 0, sizeof r);
-	r.generation = generation;
-	r.kind = kind;
-	r.signatures = *s;
-	return end(txn,
-	    tide_spam_write(
-		txn, spam_key(&k, 'j', sequence), &r, sizeof r, err),
-	    err);
+	rc = tide_spam_record(txn, sequence, generation, kind, s, err);
+	if (rc == 0)
+		rc = tide_share_note(txn, sequence, kind, s, err);
+	return end(txn, rc, err);
 }
 
 /* ---- filters ----------------------------------------------------------- */

@@ -102,6 +102,14 @@ spam_piece(size_t bytes, uint64_t chunk)
 	return left < TIDE_CHUNK ? left : TIDE_CHUNK;
 }
 
+/* A report's record, within a transaction. */
+int tide_spam_record(struct tide_txn *, uint64_t sequence, uint64_t generation,
+    enum tide_spam_kind, const struct tide_signatures *, struct tide_err *);
+
+/* share_archive.c: an own report, to be told to neighbours. */
+int tide_share_note(struct tide_txn *, uint64_t number, enum tide_spam_kind,
+    const struct tide_signatures *, struct tide_err *);
+
 /* A value of fixed size, its checksum last: 1, 0 not there, -1 damaged. */
 int tide_spam_read(struct tide_txn *, struct tide_bytes key, void *record,
     size_t size, struct tide_err *);

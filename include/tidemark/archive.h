@@ -34,6 +34,7 @@ enum tide_archive_table {
 	TIDE_TABLE_EXCEPTIONS, /* key -> struct tide_exception, check */
 	TIDE_TABLE_SPAM,       /* spam_archive.c: generations, reports */
 	TIDE_TABLE_EGRESS,     /* kind, networks -> struct tide_egress, check */
+	TIDE_TABLE_SHARED,     /* share_archive.c: replicas, snapshots */
 	TIDE_TABLES
 };
 
@@ -70,7 +71,7 @@ enum tide_archive_mode { TIDE_ARCHIVE_OWN, TIDE_ARCHIVE_READ };
 
 /*
  * Open state_dir/archive.mdb.  OWN creates it if there is none, and then
- * draws a key.
+ * takes the key in state_dir/hash.key (hash.h), or draws one.
  */
 int tide_archive_open(struct tide_archive *, const char *state_dir,
     enum tide_archive_mode, uint64_t map_size, struct tide_err *);

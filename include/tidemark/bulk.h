@@ -91,14 +91,23 @@ void tide_bulk_open(struct tide_bulk *, uint64_t now_ms);
 /* What another map, or a checkpoint, knew: before tide_bulk_open(). */
 void tide_bulk_carry(struct tide_bulk *, const struct tide_bulk *from);
 
+/* Which arrays are which.  In the thread that turns, or under its lock. */
+struct tide_bulk_generations {
+	unsigned current; /* of the two arrays */
+	bool before_counts;
+};
+bool tide_bulk_now(const struct tide_bulk *, struct tide_bulk_generations *);
+
 struct tide_bulk_turn {
 	bool waiting; /* at T2 */
 	uint64_t target;
 };
 
 /*
- * One step, never waiting.  True: a new generation has begun.  In the same
- * thread as whatever else writes to the neighbours' arrays.
+ * One step, never waiting.  True: a new generation has begun.  Under one lock
+ * with whatever else writes to the neighbours' arrays.  Generations begin at
+ * whole multiples of the span since 1970, so that all servers turn together:
+ * what neighbours exchange belongs to a generation (share.h).
  */
 struct tide_map;
 bool tide_bulk_round(struct tide_map *, struct tide_bulk_turn *,

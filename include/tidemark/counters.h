@@ -132,7 +132,10 @@ X(SPAM_MET, spam_met, PROFILE, \
 X(SPAM_MET_NEAR, spam_met_near, PROFILE, \
     "of these, near copies of what was reported") \
 X(SPAM_EXCEPTED, spam_excepted, PROFILE, \
-    "messages so met whose senders are exceptions")
+    "messages so met whose senders are exceptions") \
+X(SHARES_MERGED, shares_merged, GLOBAL, \
+    "files of neighbours' counts that were merged") \
+X(SHARES_REFUSED, shares_refused, GLOBAL, "and that were refused")
 /* clang-format on */
 
 enum tide_counter {

@@ -174,6 +174,11 @@ void tide_counting_sum(const struct tide_counting_shape *,
 /* The same for one word. */
 uint64_t tide_counting_sum_word(uint32_t bits, uint64_t a, uint64_t b);
 
+/* Cell by cell: to = the larger of the two.  One writer, again. */
+void tide_counting_raise(const struct tide_counting_shape *,
+    tide_counting_word *to, const tide_counting_word *from);
+uint64_t tide_counting_max_word(uint32_t bits, uint64_t a, uint64_t b);
+
 /* How many cells are not 0. */
 uint64_t tide_counting_used(
     const struct tide_counting_shape *, const tide_counting_word *cells);

@@ -27,6 +27,19 @@ struct tide_hash {
 /* Draw a new key from the kernel. */
 int tide_hash_key_draw(struct tide_hash_key *, struct tide_err *);
 
+/*
+ * A key as text: hexadecimal, and behind it the checksum of its bytes.  To
+ * give several servers one key, the file is put into state_dir as hash.key
+ * before tidemarkd first starts there; it is a secret and refused if others
+ * than its owner may read it.
+ */
+#define TIDE_HASH_KEY_TEXT (2 * TIDE_HASH_KEY_SIZE + 1 + 16 + 1)
+void
+tide_hash_key_show(const struct tide_hash_key *, char text[TIDE_HASH_KEY_TEXT]);
+/* 1 read, 0 there is no such file, -1 it is wrong. */
+int
+tide_hash_key_read(struct tide_hash_key *, const char *path, struct tide_err *);
+
 struct tide_hash tide_hash(const struct tide_hash_key *, const void *, size_t);
 
 /* Unkeyed, for checksums of what we store. */

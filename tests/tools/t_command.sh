@@ -47,6 +47,8 @@ cat >"$D/calls" <<-END
 	egress deny add 198.51.100.0/24
 	bulk stats
 	spam stats
+	export --key
+	merge $D/feed
 	top -1
 	metrics
 	completion bash

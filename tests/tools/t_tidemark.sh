@@ -46,7 +46,7 @@ check() { # NAME, after the last command's status
 
 commands="status query why tail replay dump counters configtest config reload
 bypass seal checkpoint banned ban unban bucket report audit size normalise
-addresses except egress top metrics completion bulk spam
+addresses except egress top metrics completion bulk spam export merge
 help"
 
 # ---- help ------------------------------------------------------------------
