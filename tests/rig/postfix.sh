@@ -46,13 +46,13 @@ pf_folder()
 	pf_root=$(realpath "$pf/root")
 	(
 		umask 022
-		cd "$RIG" && mkdir conf data pids run spool &&
+		cd "$RIG" && mkdir bin conf data pids run spool &&
 			chown daemon data && cd spool &&
 			mkdir active bounce corrupt defer deferred flush hold \
 				incoming maildrop pid private public saved trace &&
 			chown daemon active bounce corrupt defer deferred \
 				flush hold incoming private public saved trace
-	)
+	) && rig_programs
 }
 
 # The policy client stands last, behind everything that refuses recipients,

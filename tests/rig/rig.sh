@@ -103,7 +103,18 @@ rig_folder()
 	# A plain copy has no setgid bit, so that preloading works.
 	cp "$rig_root/usr/libexec/sendmail/sendmail" "$RIG/bin/sendmail" &&
 		chmod 755 "$RIG/bin/sendmail" &&
-		rig_starter >"$RIG/bin/start" && chmod 755 "$RIG/bin/start"
+		rig_starter >"$RIG/bin/start" && chmod 755 "$RIG/bin/start" &&
+		rig_programs
+}
+
+# tidemarkd gives up root, and then starts its own programs again: they must
+# lie where everybody gets to, and the tree may be in /root.
+rig_programs()
+{
+	for program in tidemarkd tidemark-milter; do
+		cp "${B:-build}/$program" "$RIG/bin/$program" &&
+			chmod 755 "$RIG/bin/$program" || return 1
+	done
 }
 
 # A host name without a dot would make sendmail sleep for a minute before it

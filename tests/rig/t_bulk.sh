@@ -42,7 +42,7 @@ tidemark()
 
 launch()
 {
-	rig_spawn tidemarkd "$B/tidemarkd" -f -c "$conf"
+	rig_spawn tidemarkd "$RIG/bin/tidemarkd" -f -c "$conf"
 	within 15 tidemark status || {
 		cat "$RIG/tidemarkd.out" "$RIG/var/tidemark.log"
 		return 1

@@ -43,7 +43,7 @@ tidemark()
 
 launch()
 {
-	rig_spawn tidemarkd "$B/tidemarkd" -f -c "$conf"
+	rig_spawn tidemarkd "$RIG/bin/tidemarkd" -f -c "$conf"
 	within 30 tidemark status || {
 		cat "$RIG/tidemarkd.out"
 		return 1

@@ -48,7 +48,7 @@ tidemark()
 
 launch()
 {
-	rig_spawn tidemarkd "$B/tidemarkd" -f -c "$conf"
+	rig_spawn tidemarkd "$RIG/bin/tidemarkd" -f -c "$conf"
 	within 10 tidemark status || {
 		cat "$RIG/tidemarkd.out"
 		return 1
@@ -84,7 +84,7 @@ pid_of()
 {
 	pid=$(status "${1}_pid")
 	case $(readlink "/proc/${pid:-none}/exe") in
-	"$(realpath "$B")"/*)
+	"$RIG"/bin/*)
 		echo "$pid"
 		;;
 	*)

@@ -126,7 +126,7 @@ of May at the town hall, as every year; bring cake, seeds and good weather,
 and tell the treasurer whether you can lend a hand with the new greenhouse."
 
 settings 'spam_mode = enforce' 'addresses_mode = enforce'
-rig_spawn tidemarkd "$B/tidemarkd" -f -c "$conf"
+rig_spawn tidemarkd "$RIG/bin/tidemarkd" -f -c "$conf"
 check "starts" within 20 tidemark status
 
 # ---- addresses -------------------------------------------------------------
