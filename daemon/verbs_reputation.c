@@ -6,11 +6,9 @@
  * are read, so nobody can fill the collector's memory.
  */
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tidemark/addresses_archive.h"
 #include "tidemark/clock.h"
@@ -21,25 +19,6 @@
 /* ---- whole lists ------------------------------------------------------- */
 
 static int
-read_bytes(int fd, void *to, size_t size, struct tide_err *err)
-{
-	char *at = to;
-	ssize_t n;
-
-	while (size > 0) {
-		n = read(fd, at, size);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return tide_err_set(err,
-			    "the list ended too early; nothing is changed");
-		at += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
-static int
 receive(struct collector *c, int fd, tide_bloom_word *words,
     struct tide_addresses_fresh *f, struct tide_err *err)
 {
@@ -48,9 +27,10 @@ receive(struct collector *c, int fd, tide_bloom_word *words,
 	struct tide_list_file head;
 	struct tide_err why;
 
-	if (read_bytes(fd, &head, sizeof head, err) < 0 ||
-	    read_bytes(fd, words, bytes, err) < 0)
-		return -1;
+	if (tide_line_read_bytes(fd, &head, sizeof head) < 0 ||
+	    tide_line_read_bytes(fd, words, bytes) < 0)
+		return tide_err_set(
+		    err, "the list ended too early; nothing is changed");
 	if (tide_list_file_check(&head, s, &c->archive.key, &why) < 0)
 		return tide_err_set(err, "the list %s", why.text);
 	if (head.words_check != tide_hash_check((const void *)words, bytes))

@@ -5,49 +5,11 @@
  * tool says how many, the collector says "send", and reads that many; never
  * more than a file of our own could have.
  */
-#include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "sharing.h"
 #include "tidemark/log.h"
 #include "verbs.h"
-
-static int
-write_bytes(int fd, const void *bytes, size_t size)
-{
-	const char *at = bytes;
-	ssize_t n;
-
-	while (size > 0) {
-		n = write(fd, at, size);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -1;
-		at += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
-static int
-read_bytes(int fd, void *to, size_t size, struct tide_err *err)
-{
-	char *at = to;
-	ssize_t n;
-
-	while (size > 0) {
-		n = read(fd, at, size);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return tide_err_set(err, "ended too early");
-		at += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
 
 static void
 describe(struct tide_line_out *out, const char *word,
@@ -77,7 +39,8 @@ do_export(struct collector *c, int fd, const struct tide_line *line)
 		return;
 	}
 	describe(&out, "export", &head, size);
-	if (tide_line_send(&out, fd) == 0 && write_bytes(fd, file, size) == 0)
+	if (tide_line_send(&out, fd) == 0 &&
+	    tide_line_send_bytes(fd, file, size) == 0)
 		say_ok(fd);
 	free(file);
 }
@@ -89,8 +52,11 @@ receive(struct collector *c, int fd, void *file, size_t size)
 	struct tide_line_out out;
 	struct tide_err err;
 
-	if (read_bytes(fd, file, size, &err) < 0 ||
-	    sharing_merge(c, file, size, &head, &err) < 0) {
+	if (tide_line_read_bytes(fd, file, size) < 0) {
+		say_err(fd, "ended too early");
+		return -1;
+	}
+	if (sharing_merge(c, file, size, &head, &err) < 0) {
 		say_err(fd, err.text);
 		return -1;
 	}

@@ -108,24 +108,6 @@ start(struct build *b, const struct view *v)
 
 /* ---- handing over ------------------------------------------------------ */
 
-static int
-write_all(int fd, const void *bytes, size_t size)
-{
-	const char *at = bytes;
-	ssize_t n;
-
-	while (size > 0) {
-		n = write(fd, at, size);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -1;
-		at += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
 static struct tide_list_file
 header_of(const struct build *b)
 {
@@ -189,8 +171,9 @@ hand_over(const struct tool *t, const struct view *v, const struct build *b,
 	if (a == ANSWER_REFUSED)
 		code = TOOL_NO;
 	if (a == ANSWER_LINE && strcmp(ask.line.word, "send") == 0) {
-		if (write_all(ask.in.fd, &head, sizeof head) < 0 ||
-		    write_all(ask.in.fd, (const void *)b->words, bytes) < 0)
+		if (tide_line_send_bytes(ask.in.fd, &head, sizeof head) < 0 ||
+		    tide_line_send_bytes(
+			ask.in.fd, (const void *)b->words, bytes) < 0)
 			complain("the daemon does not take the list");
 		code = hear(t, &ask, merge);
 	}

@@ -259,23 +259,6 @@ say_merged(const struct tool *t, const char *path, const struct tide_line *line)
 }
 
 static int
-send_file(struct ask *ask, const char *bytes, size_t size)
-{
-	ssize_t n;
-
-	while (size > 0) {
-		n = write(ask->in.fd, bytes, size);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -1;
-		bytes += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
-static int
 hear(const struct tool *t, struct ask *ask, const char *path)
 {
 	enum answer a;
@@ -308,7 +291,7 @@ merge_one(
 		if (a == ANSWER_REFUSED)
 			code = TOOL_NO;
 		if (a == ANSWER_LINE && strcmp(ask.line.word, "send") == 0) {
-			if (send_file(&ask, bytes, size) < 0)
+			if (tide_line_send_bytes(ask.in.fd, bytes, size) < 0)
 				complain("the daemon does not take the file");
 			code = hear(t, &ask, path);
 		}

@@ -205,17 +205,42 @@ tide_line_add_real(struct tide_line_out *o, const char *key, double x)
 int
 tide_line_send(struct tide_line_out *o, int fd)
 {
-	size_t sent = 0;
+	o->text[o->length++] = '\n';
+	return tide_line_send_bytes(fd, o->text, o->length);
+}
+
+int
+tide_line_send_bytes(int fd, const void *bytes, size_t size)
+{
+	const char *at = bytes;
 	ssize_t n;
 
-	o->text[o->length++] = '\n';
-	while (sent < o->length) {
-		n = send(fd, o->text + sent, o->length - sent, MSG_NOSIGNAL);
+	while (size > 0) {
+		n = send(fd, at, size, MSG_NOSIGNAL);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return -1;
-		sent += (size_t)n;
+		at += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+int
+tide_line_read_bytes(int fd, void *to, size_t size)
+{
+	char *at = to;
+	ssize_t n;
+
+	while (size > 0) {
+		n = read(fd, at, size);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -1;
+		at += n;
+		size -= (size_t)n;
 	}
 	return 0;
 }

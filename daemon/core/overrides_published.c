@@ -1,52 +1,13 @@
 /*
  * overrides_published - put overrides where workers find them; look them up.
  */
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "overrides_order.h"
-#include "tidemark/files.h"
 #include "tidemark/overrides.h"
 
 #define OVERRIDES_MAGIC 0x737265766f646974ull /* "tidovers" */
-
-struct head {
-	uint64_t magic;
-	uint32_t size; /* of one */
-	uint32_t count;
-};
-
-static void
-path_of(const char *runtime_dir, char *path, size_t size)
-{
-	(void)snprintf(path, size, "%s/overrides", runtime_dir);
-}
-
-static int
-write_out(const struct tide_overrides *all, const char *runtime_dir,
-    struct tide_err *err)
-{
-	const struct head head = { OVERRIDES_MAGIC, (uint32_t)sizeof *all->list,
-		(uint32_t)all->count };
-	size_t length = sizeof head + all->count * sizeof *all->list;
-	char *bytes = malloc(length), path[TIDE_PATH_MAX + 16];
-	int rc;
-
-	if (bytes == NULL)
-		return tide_err_errno(err, "publishing overrides");
-	memcpy(bytes, &head, sizeof head);
-	if (all->count > 0)
-		memcpy(bytes + sizeof head, all->list, length - sizeof head);
-	path_of(runtime_dir, path, sizeof path);
-	rc = tide_files_replace(path, bytes, length, 0640, err);
-	free(bytes);
-	return rc;
-}
 
 int
 tide_overrides_publish(const struct tide_config *c, struct tide_err *err)
@@ -60,62 +21,35 @@ tide_overrides_publish(const struct tide_config *c, struct tide_err *err)
 			rc = tide_overrides_read(
 			    &all, c->profile[i].tokens_overrides, i, err);
 	if (rc == 0)
-		rc = write_out(&all, c->runtime_dir, err);
+		rc = tide_published_write(c->runtime_dir, "overrides",
+		    OVERRIDES_MAGIC, all.list, sizeof *all.list, all.count,
+		    err);
 	tide_overrides_free(&all);
 	return rc;
-}
-
-static int
-map_file(
-    struct tide_overrides *all, int fd, const char *path, struct tide_err *err)
-{
-	const struct head *head;
-	struct stat st;
-	void *p;
-
-	if (fstat(fd, &st) < 0)
-		return tide_err_errno(err, "%s", path);
-	if ((uint64_t)st.st_size < sizeof *head)
-		return tide_err_set(err, "%s: is truncated", path);
-	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-	if (p == MAP_FAILED)
-		return tide_err_errno(err, "%s", path);
-	head = p;
-	if (head->magic != OVERRIDES_MAGIC || head->size != sizeof *all->list ||
-	    (uint64_t)st.st_size !=
-		sizeof *head + (uint64_t)head->count * head->size) {
-		(void)munmap(p, (size_t)st.st_size);
-		return tide_err_set(err, "%s: are no overrides of ours", path);
-	}
-	*all =
-	    (struct tide_overrides){ .list = (void *)((char *)p + sizeof *head),
-		    .count = head->count,
-		    .mapped = p,
-		    .length = (size_t)st.st_size };
-	return 0;
 }
 
 int
 tide_overrides_attach(
     struct tide_overrides *all, const char *runtime_dir, struct tide_err *err)
 {
-	char path[TIDE_PATH_MAX + 16];
-	int fd, rc;
+	struct tide_published fresh;
 
-	path_of(runtime_dir, path, sizeof path);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return tide_err_errno(err, "%s", path);
-	rc = map_file(all, fd, path, err);
-	(void)close(fd);
-	return rc;
+	if (tide_published_map(&fresh, runtime_dir, "overrides",
+		OVERRIDES_MAGIC, sizeof *all->list, err) < 0)
+		return -1;
+	*all = (struct tide_overrides){
+		.list = (struct tide_override *)(uintptr_t)fresh.records,
+		.count = fresh.count,
+		.published = fresh
+	};
+	return 0;
 }
 
 void
 tide_overrides_free(struct tide_overrides *all)
 {
-	if (all->mapped != NULL)
-		(void)munmap(all->mapped, all->length);
+	if (all->published.mapped != NULL)
+		tide_published_unmap(&all->published);
 	else
 		free(all->list);
 	memset(all, 0, sizeof *all);

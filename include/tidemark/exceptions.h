@@ -18,6 +18,7 @@
 #include "tidemark/archive.h"
 #include "tidemark/err.h"
 #include "tidemark/keys.h"
+#include "tidemark/published.h"
 
 #define TIDE_EXCEPTION_REASON_MAX 71
 #define TIDE_EXCEPTIONS_MOST 100000u
@@ -31,8 +32,7 @@ struct tide_exception {
 struct tide_exceptions {
 	const struct tide_exception *list; /* sorted by key */
 	size_t count;
-	void *mapped;
-	size_t length;
+	struct tide_published published;
 	uint64_t generation;
 };
 

@@ -52,6 +52,14 @@ void tide_line_add_real(struct tide_line_out *, const char *key, double);
 /* Write it with its newline.  0, or -1. */
 int tide_line_send(struct tide_line_out *, int fd);
 
+/*
+ * Bytes that follow a line which says how many.  All of them: 0, or -1.
+ * Read only where nothing but these has been sent: tide_line_read() may have
+ * taken more than its line.
+ */
+int tide_line_send_bytes(int fd, const void *, size_t);
+int tide_line_read_bytes(int fd, void *, size_t);
+
 /* Read one line from a socket into buf; its length, 0 at the end, -1. */
 struct tide_line_in {
 	int fd;

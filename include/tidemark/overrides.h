@@ -20,6 +20,7 @@
 #include "tidemark/config.h"
 #include "tidemark/err.h"
 #include "tidemark/keys.h"
+#include "tidemark/published.h"
 #include "tidemark/tokens.h"
 
 struct tide_override {
@@ -34,8 +35,7 @@ struct tide_override {
 struct tide_overrides {
 	struct tide_override *list; /* sorted: profile, keys, networks */
 	size_t count;
-	void *mapped; /* NULL: the list is from malloc() */
-	size_t length;
+	struct tide_published published; /* none: the list is from malloc() */
 };
 
 /* Add a file's lines for a profile.  -1 names file and line. */
