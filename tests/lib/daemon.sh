@@ -102,6 +102,43 @@ children()
 	tr ' ' '\n' <"/proc/$1/task/$1/children"
 }
 
+# collector - its pid, as a child of the supervisor.
+collector()
+{
+	for p in $(children "$daemon_pid"); do
+		tr '\0' ' ' <"/proc/$p/cmdline" | grep -q -- --collector &&
+		    echo "$p"
+	done
+}
+
+collector_is_new()
+{
+	c=$(collector)
+	[ -n "$c" ] && [ "$c" != "$1" ] && daemon_up
+}
+
+kill_collector()
+{
+	old=$(collector)
+	kill -9 "$old" && within 30 collector_is_new "$old"
+}
+
+# lose_map - as after a reboot: the live file is gone.
+lose_map()
+{
+	daemon_stop && rm -f "$D/run/live.mdb" && daemon_start
+}
+
+# says PATTERN COMMAND... - whatever its exit status.
+says()
+{
+	pattern=$1
+	shift
+	"$@" >"$D/said" 2>&1
+	cat "$D/said"
+	grep -q -e "$pattern" "$D/said"
+}
+
 feed()
 {
 	"$FEED" -s "local:$D/run/external.sock" "$@" tests/demo/sample.mbox

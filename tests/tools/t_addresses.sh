@@ -29,15 +29,6 @@ refused()
 	[ "$(of rejected "$D/mail.out")" -eq 1 ]
 }
 
-says()
-{
-	pattern=$1
-	shift
-	"$@" >"$D/said" 2>&1
-	cat "$D/said"
-	grep -q -e "$pattern" "$D/said"
-}
-
 is_listed()
 {
 	exits 0 tidemark addresses test "$@"
@@ -46,32 +37,6 @@ is_listed()
 not_listed()
 {
 	exits 1 tidemark addresses test "$@"
-}
-
-collector()
-{
-	for p in $(children "$daemon_pid"); do
-		tr '\0' ' ' <"/proc/$p/cmdline" | grep -q -- --collector &&
-		    echo "$p"
-	done
-}
-
-collector_is_new()
-{
-	c=$(collector)
-	[ -n "$c" ] && [ "$c" != "$1" ] && daemon_up
-}
-
-kill_collector()
-{
-	old=$(collector)
-	kill -9 "$old" && within 30 collector_is_new "$old"
-}
-
-# lose_map - as after a reboot: the live file is gone.
-lose_map()
-{
-	daemon_stop && rm -f "$D/run/live.mdb" && daemon_start
 }
 
 plain='addresses_capacity = 20000'

@@ -38,15 +38,6 @@ refused()
 	[ "$(of rejected "$D/mail.out")" -eq 1 ]
 }
 
-says()
-{
-	pattern=$1
-	shift
-	"$@" >"$D/said" 2>&1
-	cat "$D/said"
-	grep -q -e "$pattern" "$D/said"
-}
-
 logged()
 {
 	tail -n 1 "$D/log"
@@ -77,31 +68,6 @@ reloaded()
 {
 	profile "$@"
 	tidemark reload
-}
-
-collector()
-{
-	for p in $(children "$daemon_pid"); do
-		tr '\0' ' ' <"/proc/$p/cmdline" | grep -q -- --collector &&
-		    echo "$p"
-	done
-}
-
-collector_is_new()
-{
-	c=$(collector)
-	[ -n "$c" ] && [ "$c" != "$1" ] && daemon_up
-}
-
-kill_collector()
-{
-	old=$(collector)
-	kill -9 "$old" && within 30 collector_is_new "$old"
-}
-
-lose_map()
-{
-	daemon_stop && rm -f "$D/run/live.mdb" && daemon_start
 }
 
 profile 'bulk_mode = enforce' 'bulk_action = reject'

@@ -17,16 +17,6 @@ lines()
 	same "$(wc -l <"$D/lines")" "$want"
 }
 
-# says PATTERN COMMAND... - on either stream.
-says()
-{
-	want=$1
-	shift
-	"$@" >"$D/says" 2>&1
-	cat "$D/says"
-	grep -q -e "$want" "$D/says"
-}
-
 # of_list LIST FIELD - of the last entry.
 of_list()
 {

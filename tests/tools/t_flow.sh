@@ -50,15 +50,6 @@ json()
 		END { exit($ok ? 0 : 1) }' "$D/json"
 }
 
-says()
-{
-	pattern=$1
-	shift
-	"$@" >"$D/said" 2>&1
-	cat "$D/said"
-	grep -q -e "$pattern" "$D/said"
-}
-
 # The acceptor and the collector outlive a killed supervisor for a moment.
 kill_all()
 {

@@ -108,20 +108,6 @@ pass()
 	at "$to" && tidemark merge "$top/$from.share"
 }
 
-collector()
-{
-	for p in $(children "$daemon_pid"); do
-		tr '\0' ' ' <"/proc/$p/cmdline" | grep -q -- --collector &&
-		    echo "$p"
-	done
-}
-
-collector_is_new()
-{
-	c=$(collector)
-	[ -n "$c" ] && [ "$c" != "$1" ] && daemon_up
-}
-
 sizes='bulk_keys = 2k'
 span='bulk_span = 52w'
 
