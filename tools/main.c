@@ -23,6 +23,31 @@ static const struct command commands[] = {
 	    "Exits 0 if collector and acceptor are at work, 1 if one of them\n"
 	    "is not, 2 on an error.\n",
 	    run_status },
+	{ "top",
+	    "[-b] [-n N] [-1] [-s COLUMN] [-F TEXT] [-d SECONDS] [-U]\n"
+	    "                [--view levels | bans | flow | memory | workers | "
+	    "map]\n"
+	    "                [--readonly] [--wait TIME] [--note TEXT] [--json]",
+	    "watch levels, bans, flow, memory, workers and the map",
+	    "  -b, --batch        print samples instead of drawing a screen\n"
+	    "  -n N               so many of them (default: without end)\n"
+	    "  -1                 one of them\n"
+	    "      --view VIEW    which one (default levels)\n"
+	    "  -s, --sort COLUMN  sort by that column\n"
+	    "  -F, --filter TEXT  only rows that hold TEXT\n"
+	    "  -d, --interval SECONDS\n"
+	    "                     how often to look (default 1)\n"
+	    "  -U, --ascii        no block characters\n"
+	    "      --readonly     neither u nor r\n"
+	    "      --wait TIME    for a daemon that is not up yet (default: "
+	    "without\n"
+	    "                     end on a terminal, 5s in batch)\n"
+	    "      --note TEXT    keep it on show above the line of keys\n"
+	    "\n"
+	    "On a terminal: h for the keys, q to end.  It reads the map alone; "
+	    "the\ndaemon does not notice.\n"
+	    "Exits 0 when it was ended, 2 on an error.\n",
+	    run_top },
 	{ "query",
 	    "[--text TEXT | --file F | --message F] [--from ADDR]\n"
 	    "                [--to ADDR] [--since T] [--until T] "
@@ -69,56 +94,6 @@ static const struct command commands[] = {
 	    "\n"
 	    "Says how many it missed when it was too slow.\n",
 	    run_tail },
-	{ "replay", "[--share S] [--profile P] [--json] FILE...",
-	    "what the limits would have done to the mail in a log or mailbox",
-	    "      --share S      recommend limits that touch no more than this\n"
-	    "                     share of the senders (default 0.1%)\n"
-	    "      --profile P    whose limits hold for mailboxes (default the\n"
-	    "                     first)\n"
-	    "\n"
-	    "FILE is a log of ours, an mbox or a maildir, - for standard "
-	    "input.  No\ndaemon is needed.\n"
-	    "Exits 0 if nothing would have overflowed, 1 if something would, "
-	    "2 on\nan error.\n",
-	    run_replay },
-	{ "dump", "[--json | --mdb] [--live | --archive] [--offline DIR]",
-	    "what the live map and the archive hold",
-	    "      --live         only the live map\n"
-	    "      --archive      only the archive\n"
-	    "      --offline DIR  the archive in DIR\n"
-	    "      --mdb          for mdb_load -n FILE; the archive, unless\n"
-	    "                     --live is given.  It holds the hash key:\n"
-	    "                     guard it as you guard the archive\n",
-	    run_dump },
-	{ "counters", "[--json | --man]", "every counter, with its meaning",
-	    "      --man          the list for the manual, in mdoc(7)\n",
-	    run_counters },
-	{ "configtest", "", "check the configuration",
-	    "Exits 0 if it is fine, 1 if not, with every complaint.\n",
-	    run_configtest },
-	{ "config", "[-n] [--json] | --sample | --man", "show the settings",
-	    "  -n                 only what differs from the defaults\n"
-	    "      --sample       a commented configuration file\n"
-	    "      --man          the list for the manual, in mdoc(7)\n",
-	    run_config },
-	{ "reload", "[--json]", "make the daemon read its configuration again",
-	    "It is checked first; the old one stays if the new one is wrong.\n"
-	    "Exits 0 if it was taken over, 1 if it was refused, 2 on an "
-	    "error.\n",
-	    run_reload },
-	{ "bypass", "on [--for TIME] | off | status [--json]",
-	    "let every profile accept all mail for a while",
-	    "      --for TIME     how long (default 1h)\n"
-	    "\n"
-	    "Exits 0 if it was done, 1 if it was refused, 2 on an error;\n"
-	    "with status, 0 if the bypass is on and 1 if it is off.\n",
-	    run_bypass },
-	{ "seal", "[--json]", "end the open window and store it now",
-	    "Exits 0 if it was done, 1 if it was refused, 2 on an error.\n",
-	    run_seal },
-	{ "checkpoint", "[--json]", "save the live map in the archive now",
-	    "Exits 0 if it was done, 1 if it was refused, 2 on an error.\n",
-	    run_checkpoint },
 	{ "banned", "[KEY] [--json]", "who is banned, why, and until when",
 	    "With KEY, all that stands in its way: also a ban of its domain or\n"
 	    "of a network around it.\n"
@@ -166,32 +141,6 @@ static const struct command commands[] = {
 	    "\n"
 	    "Exits 0 if it was done, 1 if it was refused, 2 on an error.\n",
 	    run_report },
-	{ "audit", "[--json]", "have the daemon check the buckets' books",
-	    "Exits 0 if all agree, 1 if not, 2 on an error.\n", run_audit },
-	{ "size",
-	    "leaky --limit M/T [--leak TIME | --depth K] [--json]\n"
-	    "       tidemark size tokens --burst B --rate R [--json]\n"
-	    "       tidemark size tokens --most M/T --sustained R [--json]",
-	    "work out limits, and what they let through",
-	    "      --limit M/T    at most M in T, as 100/1h\n"
-	    "      --leak TIME    one drop leaks each; gives the depth\n"
-	    "      --depth K      how much at once (default M/2); gives the "
-	    "leak\n"
-	    "      --burst B      tokens at most\n"
-	    "      --rate R       of refilling, as 100/1d\n"
-	    "      --most M/T     at most M in T; with\n"
-	    "      --sustained R  gives the burst\n"
-	    "\n"
-	    "Exits 0 if it fits, 1 if not, with the arithmetic, 2 on an "
-	    "error.\n",
-	    run_size },
-	{ "normalise", "[--text TEXT | FILE] [--json]",
-	    "what is kept of a message to be found by, part by part",
-	    "      --text TEXT    an excerpt instead of a message\n"
-	    "\n"
-	    "FILE is a message, headers first; - or none is standard input.\n"
-	    "Exits 0, 1 if a cap cut something off, 2 on an error.\n",
-	    run_normalise },
 	{ "addresses",
 	    "load FILE... | merge LIST... | export\n"
 	    "       tidemark addresses add | del | test ADDR... [--json]\n"
@@ -218,6 +167,48 @@ static const struct command commands[] = {
 	    "\n"
 	    "Exits 0 if it was done, 1 if there was none, 2 on an error.\n",
 	    run_except },
+	{ "spam",
+	    "report | revoke | test [--to ADDR]... [--no-files] [--json] "
+	    "[MESSAGE]\n"
+	    "       tidemark spam stats [--json]",
+	    "reported spam: report a message, take that back, look it up",
+	    "MESSAGE is a file, headers first; - or none is standard input.\n"
+	    "\n"
+	    "      --to ADDR      a recipient that no header names: its address "
+	    "in the\n"
+	    "                     text is not signed\n"
+	    "      --no-files     only the text, no attachment\n"
+	    "\n"
+	    "Exits 0 if it was done, 1 if it was refused, 2 on an error; test "
+	    "exits 0\nif it is spam, 1 if not.\n",
+	    run_spam },
+	{ "bulk", "test [--to ADDRESS]... [--json] [FILE] | stats [--json]",
+	    "copies of one message: how many were seen",
+	    "test reads a message, on standard input unless a FILE is named.\n"
+	    "\n"
+	    "      --to ADDRESS   a recipient that its headers do not name\n"
+	    "\n"
+	    "test exits 0 if copies were seen, 1 if not, 2 on an error.\n",
+	    run_bulk },
+	{ "export", "[--delta SINCE] > FILE\n       tidemark export --key",
+	    "own bulk counts and reports of spam, for neighbours to merge",
+	    "      --delta SINCE  only what has changed since that export, a "
+	    "number;\n"
+	    "                     or since the last one: last\n"
+	    "      --key          the hash key instead, a secret: servers that "
+	    "exchange\n"
+	    "                     counts need the same one\n"
+	    "\n"
+	    "Exits 0, 1 if it was refused, 2 on an error.\n",
+	    run_export },
+	{ "merge", "FILE... [--json]",
+	    "add a neighbour's counts and reports to ours",
+	    "FILE is what export wrote on another server; - is standard "
+	    "input.  Each is\nmerged wholly or not at all, and once.\n"
+	    "\n"
+	    "Exits 0 if all were merged, 1 if one was refused, 2 on an "
+	    "error.\n",
+	    run_merge },
 	{ "egress",
 	    "deny add NET... | permit add CUSTOMER SERVER...\n"
 	    "                [--for TIME] [--reason TEXT] [--origin TEXT]\n"
@@ -254,79 +245,88 @@ static const struct command commands[] = {
 	    "prints\nthat table, stats what it counted, remove takes it away.\n"
 	    "Exits 0 if it was done or is so, 1 if not, 2 on an error.\n",
 	    run_egress },
-	{ "top",
-	    "[-b] [-n N] [-1] [-s COLUMN] [-F TEXT] [-d SECONDS] [-U]\n"
-	    "                [--view levels | bans | flow | memory | workers | "
-	    "map]\n"
-	    "                [--readonly] [--wait TIME] [--note TEXT] [--json]",
-	    "watch levels, bans, flow, memory, workers and the map",
-	    "  -b, --batch        print samples instead of drawing a screen\n"
-	    "  -n N               so many of them (default: without end)\n"
-	    "  -1                 one of them\n"
-	    "      --view VIEW    which one (default levels)\n"
-	    "  -s, --sort COLUMN  sort by that column\n"
-	    "  -F, --filter TEXT  only rows that hold TEXT\n"
-	    "  -d, --interval SECONDS\n"
-	    "                     how often to look (default 1)\n"
-	    "  -U, --ascii        no block characters\n"
-	    "      --readonly     neither u nor r\n"
-	    "      --wait TIME    for a daemon that is not up yet (default: "
-	    "without\n"
-	    "                     end on a terminal, 5s in batch)\n"
-	    "      --note TEXT    keep it on show above the line of keys\n"
+	{ "replay", "[--share S] [--profile P] [--json] FILE...",
+	    "what the limits would have done to the mail in a log or mailbox",
+	    "      --share S      recommend limits that touch no more than this\n"
+	    "                     share of the senders (default 0.1%)\n"
+	    "      --profile P    whose limits hold for mailboxes (default the\n"
+	    "                     first)\n"
 	    "\n"
-	    "On a terminal: h for the keys, q to end.  It reads the map alone; "
-	    "the\ndaemon does not notice.\n"
-	    "Exits 0 when it was ended, 2 on an error.\n",
-	    run_top },
+	    "FILE is a log of ours, an mbox or a maildir, - for standard "
+	    "input.  No\ndaemon is needed.\n"
+	    "Exits 0 if nothing would have overflowed, 1 if something would, "
+	    "2 on\nan error.\n",
+	    run_replay },
+	{ "size",
+	    "leaky --limit M/T [--leak TIME | --depth K] [--json]\n"
+	    "       tidemark size tokens --burst B --rate R [--json]\n"
+	    "       tidemark size tokens --most M/T --sustained R [--json]",
+	    "work out limits, and what they let through",
+	    "      --limit M/T    at most M in T, as 100/1h\n"
+	    "      --leak TIME    one drop leaks each; gives the depth\n"
+	    "      --depth K      how much at once (default M/2); gives the "
+	    "leak\n"
+	    "      --burst B      tokens at most\n"
+	    "      --rate R       of refilling, as 100/1d\n"
+	    "      --most M/T     at most M in T; with\n"
+	    "      --sustained R  gives the burst\n"
+	    "\n"
+	    "Exits 0 if it fits, 1 if not, with the arithmetic, 2 on an "
+	    "error.\n",
+	    run_size },
+	{ "normalise", "[--text TEXT | FILE] [--json]",
+	    "what is kept of a message to be found by, part by part",
+	    "      --text TEXT    an excerpt instead of a message\n"
+	    "\n"
+	    "FILE is a message, headers first; - or none is standard input.\n"
+	    "Exits 0, 1 if a cap cut something off, 2 on an error.\n",
+	    run_normalise },
+	{ "configtest", "", "check the configuration",
+	    "Exits 0 if it is fine, 1 if not, with every complaint.\n",
+	    run_configtest },
+	{ "config", "[-n] [--json] | --sample | --man", "show the settings",
+	    "  -n                 only what differs from the defaults\n"
+	    "      --sample       a commented configuration file\n"
+	    "      --man          the list for the manual, in mdoc(7)\n",
+	    run_config },
+	{ "reload", "[--json]", "make the daemon read its configuration again",
+	    "It is checked first; the old one stays if the new one is wrong.\n"
+	    "Exits 0 if it was taken over, 1 if it was refused, 2 on an "
+	    "error.\n",
+	    run_reload },
+	{ "bypass", "on [--for TIME] | off | status [--json]",
+	    "let every profile accept all mail for a while",
+	    "      --for TIME     how long (default 1h)\n"
+	    "\n"
+	    "Exits 0 if it was done, 1 if it was refused, 2 on an error;\n"
+	    "with status, 0 if the bypass is on and 1 if it is off.\n",
+	    run_bypass },
+	{ "seal", "[--json]", "end the open window and store it now",
+	    "Exits 0 if it was done, 1 if it was refused, 2 on an error.\n",
+	    run_seal },
+	{ "checkpoint", "[--json]", "save the live map in the archive now",
+	    "Exits 0 if it was done, 1 if it was refused, 2 on an error.\n",
+	    run_checkpoint },
+	{ "dump", "[--json | --mdb] [--live | --archive] [--offline DIR]",
+	    "what the live map and the archive hold",
+	    "      --live         only the live map\n"
+	    "      --archive      only the archive\n"
+	    "      --offline DIR  the archive in DIR\n"
+	    "      --mdb          for mdb_load -n FILE; the archive, unless\n"
+	    "                     --live is given.  It holds the hash key:\n"
+	    "                     guard it as you guard the archive\n",
+	    run_dump },
+	{ "counters", "[--json | --man]", "every counter, with its meaning",
+	    "      --man          the list for the manual, in mdoc(7)\n",
+	    run_counters },
 	{ "metrics", "[--json]", "all that is counted, for Prometheus",
 	    "The text format 0.0.4; no address is in it.\n"
 	    "Exits 0, or 2 if there is no live map to read.\n",
 	    run_metrics },
+	{ "audit", "[--json]", "have the daemon check the buckets' books",
+	    "Exits 0 if all agree, 1 if not, 2 on an error.\n", run_audit },
 	{ "completion", "bash", "what bash completes, to be sourced",
 	    "  source <(tidemark completion bash)\n", run_completion },
-	{ "spam",
-	    "report | revoke | test [--to ADDR]... [--no-files] [--json] "
-	    "[MESSAGE]\n"
-	    "       tidemark spam stats [--json]",
-	    "reported spam: report a message, take that back, look it up",
-	    "MESSAGE is a file, headers first; - or none is standard input.\n"
-	    "\n"
-	    "      --to ADDR      a recipient that no header names: its address "
-	    "in the\n"
-	    "                     text is not signed\n"
-	    "      --no-files     only the text, no attachment\n"
-	    "\n"
-	    "Exits 0 if it was done, 1 if it was refused, 2 on an error; test "
-	    "exits 0\nif it is spam, 1 if not.\n",
-	    run_spam },
-	{ "export", "[--delta SINCE] > FILE\n       tidemark export --key",
-	    "own bulk counts and reports of spam, for neighbours to merge",
-	    "      --delta SINCE  only what has changed since that export, a "
-	    "number;\n"
-	    "                     or since the last one: last\n"
-	    "      --key          the hash key instead, a secret: servers that "
-	    "exchange\n"
-	    "                     counts need the same one\n"
-	    "\n"
-	    "Exits 0, 1 if it was refused, 2 on an error.\n",
-	    run_export },
-	{ "merge", "FILE... [--json]",
-	    "add a neighbour's counts and reports to ours",
-	    "FILE is what export wrote on another server; - is standard "
-	    "input.  Each is\nmerged wholly or not at all, and once.\n"
-	    "\n"
-	    "Exits 0 if all were merged, 1 if one was refused, 2 on an "
-	    "error.\n",
-	    run_merge },
-	{ "bulk", "test [--to ADDRESS]... [--json] [FILE] | stats [--json]",
-	    "copies of one message: how many were seen",
-	    "test reads a message, on standard input unless a FILE is named.\n"
-	    "\n"
-	    "      --to ADDRESS   a recipient that its headers do not name\n"
-	    "\n"
-	    "test exits 0 if copies were seen, 1 if not, 2 on an error.\n",
-	    run_bulk },
 	{ "help", "[COMMAND] [--json]", "this list, or more about one command",
 	    "", run_help },
 };
