@@ -205,7 +205,7 @@ check-tsan: deps-test
 
 # The same again with everything that takes longer; sums all of it up.
 test-all: deps-lint
-	@rm -f $(B)/results
+	@mkdir -p $(B) && rm -f $(B)/results
 	@RESULTS=$(CURDIR)/$(B)/results tests/each \
 	    "$(MAKE) test" "$(MAKE) check-asan" "$(MAKE) check-tsan" \
 	    "$(MAKE) storm" "$(MAKE) check-memory" "$(MAKE) check-clang" \
