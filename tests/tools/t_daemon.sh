@@ -115,7 +115,7 @@ check "the running daemon refuses a second one" \
 
 finishes()
 {
-	"$FEED" -s "local:$D/run/external.sock" -c 2 -m 15 -n 30 -r 15 --quiet \
+	"$FEED" -s "local:$D/run/external.sock" -c 2 -m 30 -n 30 -r 15 --quiet \
 	    tests/demo/sample.mbox >"$D/feed.out" 2>&1 &
 	feed_pid=$!
 	sleep 0.5
