@@ -100,6 +100,8 @@ check "which is logged" grep -q 'live map made anew (.*another order)' "$D/log"
 holds "another order"
 check "and with one more, before them" started "$new" "$int" "$ext"
 holds "one more" another
+check "one token of three is left" sends 1 1 internal user@x.example
+check "and no other" sends 0 1 internal user@x.example
 check "and with that one alone" started "$new"
 check "whose buckets are its own" exits 1 tidemark bucket list
 check "a ban of a profile that is no more meets nobody" \
@@ -109,13 +111,14 @@ check "a ban of a profile that is no more meets nobody" \
 
 check "both again" started "$ext" "$int"
 check "the ban was kept" sends 0 1 external many@x.example
-check "some mail" sends 1 1 internal user@x.example
-check "now all three tokens are gone" sends 0 1 internal user@x.example
+# Not user@: while no profile had such an allowance its debt was none.
+check "some mail" sends 3 3 internal again@x.example
+check "now all three tokens are gone" sends 0 1 internal again@x.example
 check "a checkpoint" tidemark checkpoint
 daemon_stop
 rm -f "$D/run/live.mdb" "$D/run/map"
 check "starts without its live map" daemon_start
-check "an account is as empty as it was" sends 0 1 internal user@x.example
+check "an account is as empty as it was" sends 0 1 internal again@x.example
 check "another has its whole burst" sends 3 4 internal new@x.example
 check "the ban stands" sends 0 1 external many@x.example
 check "audit" tidemark audit
