@@ -49,18 +49,6 @@ count_all(struct bulk *b, const struct tide_signatures *s, uint32_t copies)
 			count_one(b, s->file[i], copies);
 }
 
-static struct tide_finding
-found(void)
-{
-	static const uint32_t action[] = { [TIDE_BULK_TAG] = TIDE_ACTION_TAG,
-		[TIDE_BULK_TEMPFAIL] = TIDE_ACTION_TEMPFAIL,
-		[TIDE_BULK_REJECT] = TIDE_ACTION_REJECT,
-		[TIDE_BULK_BLOCK] = TIDE_ACTION_BLOCK };
-
-	return (struct tide_finding){ .reason = "bulk",
-		.action = action[profile()->bulk_action % 4] };
-}
-
 /* While nobody turns the generations, no count is held against anybody. */
 static void
 judge(struct bulk *b, const char *sender)
@@ -75,7 +63,8 @@ judge(struct bulk *b, const char *sender)
 	count(TIDE_COUNT_BULK_MET, 1);
 	if (profile()->bulk_mode == TIDE_MODE_ENFORCE &&
 	    !tide_map_pulse_is_stale(session.map, session.config.pulse_stale))
-		b->found = found();
+		b->found = (struct tide_finding){ .reason = "bulk",
+			.action = profile()->bulk_action };
 }
 
 void

@@ -37,21 +37,20 @@ static struct {
 	size_t tags;
 } message;
 
-/* Does mail of this profile get a tag?  Each kind of tag adds its own. */
+static bool
+marks(uint32_t mode, uint32_t action)
+{
+	return mode == TIDE_MODE_ENFORCE &&
+	    (action == TIDE_ACTION_TAG || action == TIDE_ACTION_BLOCK);
+}
+
+/* Does mail of this profile get a tag?  Each check adds its own. */
 static bool
 profile_tags(const struct tide_profile *p)
 {
-	if (p->addresses_mode == TIDE_MODE_ENFORCE &&
-	    (p->addresses_action == TIDE_ACTION_TAG ||
-		p->addresses_action == TIDE_ACTION_BLOCK))
-		return true;
-	if (p->spam_mode == TIDE_MODE_ENFORCE &&
-	    (p->spam_action == TIDE_ACTION_TAG ||
-		p->spam_action == TIDE_ACTION_BLOCK))
-		return true;
-	return p->bulk_mode == TIDE_MODE_ENFORCE &&
-	    (p->bulk_action == TIDE_BULK_TAG ||
-		p->bulk_action == TIDE_BULK_BLOCK);
+	return marks(p->addresses_mode, p->addresses_action) ||
+	    marks(p->spam_mode, p->spam_action) ||
+	    marks(p->bulk_mode, p->bulk_action);
 }
 
 bool

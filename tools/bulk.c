@@ -43,8 +43,10 @@ put_count(const struct tool *t, const char *of, struct tide_hash hash,
 static void
 put_profiles(const struct tool *t, const struct view *v, uint32_t total)
 {
-	static const char *const actions[] = { "tagged", "put off", "refused",
-		"counted as blocked" };
+	static const char *const actions[] = { [TIDE_ACTION_REJECT] = "refused",
+		[TIDE_ACTION_TEMPFAIL] = "put off",
+		[TIDE_ACTION_TAG] = "tagged",
+		[TIDE_ACTION_BLOCK] = "counted as blocked" };
 	unsigned i;
 
 	for (i = 0; i < v->config.profiles && !t->json; i++) {

@@ -54,8 +54,6 @@ static const char *const ban_answers[] = { "reject", "tempfail", NULL };
 static const char *const tokens_actions[] = { "reject", "delay", NULL };
 static const char *const memories[] = { "off", "default", "classic", NULL };
 static const char *const no_yes[] = { "no", "yes", NULL };
-static const char *const bulk_actions[] = { "tag", "tempfail", "reject",
-	"block", NULL };
 static const char *const bulk_copies[] = { "message", "recipient", NULL };
 static const char *const chargers[] = { "milter", "policy", NULL };
 static const char *const last_requests[] = { "end-of-message", "data", "rcpt",
@@ -471,7 +469,7 @@ const struct tide_param tide_params[] = {
 	  .help = "So many copies are bulk mail, unless the sender is among "
 		"the exceptions." },
 	{ PROFILE(bulk_action), RELOAD, .kind = TIDE_PARAM_CHOICE,
-	  .fallback = "tag", .choices = bulk_actions,
+	  .fallback = "tag", .choices = check_actions,
 	  .help = "What becomes of it: tag passes it with a header "
 		"X-Tidemark-Bulk, which has the count; tempfail (451); reject "
 		"(550); block passes it as tag does, and counts it in the "

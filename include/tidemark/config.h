@@ -63,13 +63,6 @@ enum tide_check_action {
 
 /* Cells of the list of spam addresses: bits, or counts. */
 enum tide_addresses_form { TIDE_FORM_PLAIN, TIDE_FORM_COUNTING };
-/* What becomes of bulk mail.  Block: it counts as blocked for its content. */
-enum tide_bulk_action {
-	TIDE_BULK_TAG,
-	TIDE_BULK_TEMPFAIL,
-	TIDE_BULK_REJECT,
-	TIDE_BULK_BLOCK
-};
 
 /* What is a copy: the message, or each of its recipients. */
 enum tide_bulk_copy { TIDE_BULK_MESSAGE, TIDE_BULK_RECIPIENT };
@@ -157,7 +150,7 @@ struct tide_profile {
 	uint32_t spam_action;		      /* enum tide_check_action */
 	uint32_t bulk_mode;		      /* enum tide_mode */
 	uint32_t bulk_threshold;	      /* copies */
-	uint32_t bulk_action;		      /* enum tide_bulk_action */
+	uint32_t bulk_action;		      /* enum tide_check_action */
 	uint32_t bulk_counts;		      /* enum tide_bulk_copy */
 	uint32_t charged_by;		      /* enum tide_charged_by */
 };

@@ -165,8 +165,9 @@ test_wanted(void)
 	p->bulk_mode = TIDE_MODE_DRY_RUN;
 	CHECK(!tags_wanted());
 	p->bulk_mode = TIDE_MODE_ENFORCE;
+	p->bulk_action = TIDE_ACTION_TAG;
 	CHECK(tags_wanted());
-	p->bulk_action = TIDE_BULK_REJECT;
+	p->bulk_action = TIDE_ACTION_REJECT;
 	CHECK(!tags_wanted());
 }
 
