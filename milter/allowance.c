@@ -17,18 +17,6 @@ static bool overrides_here;
 /* What of an account: each has a place of its own in the map. */
 enum { ACCOUNT_TOKENS, ACCOUNT_RECIPIENTS, ACCOUNT_CLIENTS, ACCOUNT_ALSO };
 
-static const struct tide_profile *
-profile(void)
-{
-	return &session.config.profile[session.profile];
-}
-
-static void
-count(enum tide_counter id, uint64_t by)
-{
-	tide_count_profile(session.map->counters, session.profile, id, by);
-}
-
 /* ---- whose, and how much ----------------------------------------------- */
 
 void
@@ -91,7 +79,7 @@ find_also(struct allowance *a)
 {
 	struct tide_allowance also[TIDE_TOKENS_ALSO];
 	struct tide_err err;
-	int i, n = tide_tokens_also(profile()->tokens_also, also, &err);
+	int i, n = tide_tokens_also(session_profile()->tokens_also, also, &err);
 
 	for (i = 0; i < n; i++)
 		a->also[a->alsos++] =
@@ -105,7 +93,7 @@ find_allowance(struct allowance *a, const struct charge *c,
 	const struct tide_override *o = NULL;
 	struct tide_err err;
 
-	if (profile()->tokens_overrides[0] != '\0') {
+	if (session_profile()->tokens_overrides[0] != '\0') {
 		need_overrides();
 		o = find_override(c, source, account);
 	}
@@ -114,16 +102,17 @@ find_allowance(struct allowance *a, const struct charge *c,
 		return true;
 	}
 	find_also(a);
-	return tide_allowance_make(&a->take.allowance, profile()->tokens_burst,
-		   profile()->tokens_rate, &err) == 0;
+	return tide_allowance_make(&a->take.allowance,
+		   session_profile()->tokens_burst,
+		   session_profile()->tokens_rate, &err) == 0;
 }
 
 /* A profile's name, not its place, keeps its accounts apart from others'. */
 static struct tide_hash
 account_hash(const struct tide_key *account, uint32_t kind)
 {
-	uint32_t limit =
-	    (uint32_t)tide_hash_check(profile()->name, strlen(profile()->name));
+	uint32_t limit = (uint32_t)tide_hash_check(
+	    session_profile()->name, strlen(session_profile()->name));
 
 	return tide_tokens_key(&session.map->control->head.key, limit + kind,
 	    account->text, account->length);
@@ -143,7 +132,7 @@ void
 allowance_begin(struct allowance *a, const struct charge *c, const char *sender,
     const char *user)
 {
-	const struct tide_profile *p = profile();
+	const struct tide_profile *p = session_profile();
 	struct tide_key_facts facts = { .user = user,
 		.sender = sender,
 		.client = c->has_client ? &c->ip : NULL };
@@ -203,7 +192,7 @@ data_cost(uint64_t bytes, uint64_t per_token)
 void
 allowance_size(struct allowance *a, uint64_t bytes)
 {
-	a->take.cost += data_cost(bytes, profile()->tokens_per_data);
+	a->take.cost += data_cost(bytes, session_profile()->tokens_per_data);
 }
 
 /* ---- different recipients ---------------------------------------------- */
@@ -228,7 +217,7 @@ too_many(const struct allowance *a, uint64_t now)
 	struct tide_estimate e =
 	    tide_distinct_estimate(&session.map->distinct, a->sketch, now);
 
-	return e.both + 0.5 > profile()->distinct_limit;
+	return e.both + 0.5 > session_profile()->distinct_limit;
 }
 
 static void
@@ -236,7 +225,7 @@ note_recipient(const struct allowance *a, const char *recipient, uint64_t now)
 {
 	if (!tide_distinct_add(&session.map->distinct, a->sketch,
 		recipient_hash(recipient), now))
-		count(TIDE_COUNT_DISTINCT_UNCOUNTED, 1);
+		session_count(TIDE_COUNT_DISTINCT_UNCOUNTED, 1);
 }
 
 /* ---- different clients ------------------------------------------------- */
@@ -252,9 +241,9 @@ from_too_many(const struct allowance *a, uint64_t now)
 	struct tide_estimate e;
 
 	if (!tide_distinct_add(table, a->origins, a->client, now))
-		count(TIDE_COUNT_DISTINCT_UNCOUNTED, 1);
+		session_count(TIDE_COUNT_DISTINCT_UNCOUNTED, 1);
 	e = tide_distinct_estimate(table, a->origins, now);
-	return e.both - 0.5 > profile()->clients_limit;
+	return e.both - 0.5 > session_profile()->clients_limit;
 }
 
 /* ---- a recipient ------------------------------------------------------- */
@@ -307,13 +296,13 @@ is_short(struct allowance *a, uint64_t now)
 	switch (take_from_all(a, now)) {
 	case TIDE_TOKENS_TAKEN:
 		a->paid++;
-		count(TIDE_COUNT_TOKENS_TAKEN, tokens_paid(a) - before);
+		session_count(TIDE_COUNT_TOKENS_TAKEN, tokens_paid(a) - before);
 		return false;
 	case TIDE_TOKENS_SHORT:
-		count(TIDE_COUNT_RECIPIENTS_SHORT, 1);
+		session_count(TIDE_COUNT_RECIPIENTS_SHORT, 1);
 		return true;
 	default:
-		count(TIDE_COUNT_TOKENS_UNCOUNTED, 1);
+		session_count(TIDE_COUNT_TOKENS_UNCOUNTED, 1);
 		a->take.left = a->take.allowance.burst * TIDE_TOKEN;
 		return false;
 	}
@@ -332,17 +321,17 @@ static struct tide_shortage
 short_of(struct allowance *a, uint64_t now)
 {
 	if (a->clients && from_too_many(a, now)) {
-		count(TIDE_COUNT_RECIPIENTS_CLIENTS, 1);
-		if (profile()->clients_mode == TIDE_MODE_ENFORCE)
+		session_count(TIDE_COUNT_RECIPIENTS_CLIENTS, 1);
+		if (session_profile()->clients_mode == TIDE_MODE_ENFORCE)
 			return until_next_period(TIDE_SHORT_OF_CLIENTS, now);
 	}
 	if (a->distinct && too_many(a, now)) {
-		count(TIDE_COUNT_RECIPIENTS_MANY, 1);
-		if (profile()->distinct_mode == TIDE_MODE_ENFORCE)
+		session_count(TIDE_COUNT_RECIPIENTS_MANY, 1);
+		if (session_profile()->distinct_mode == TIDE_MODE_ENFORCE)
 			return until_next_period(TIDE_SHORT_OF_DISTINCT, now);
 	}
 	if (a->tokens && is_short(a, now) &&
-	    profile()->tokens_mode == TIDE_MODE_ENFORCE)
+	    session_profile()->tokens_mode == TIDE_MODE_ENFORCE)
 		return (struct tide_shortage){ .of = TIDE_SHORT_OF_TOKENS,
 			.come_back_ms = a->take.retry_after_ms };
 	return (struct tide_shortage){ .of = TIDE_SHORT_OF_NOTHING };
@@ -386,7 +375,7 @@ allowance_give_back(struct allowance *a, uint32_t recipients)
 		give_back_all(&a->take, 1, now);
 		give_back_all(a->also, a->alsos, now);
 	}
-	count(TIDE_COUNT_TOKENS_GIVEN_BACK, before - tokens_paid(a));
+	session_count(TIDE_COUNT_TOKENS_GIVEN_BACK, before - tokens_paid(a));
 	a->take.left = tide_tokens_level(
 	    &session.map->tokens, a->take.key, &a->take.allowance, now);
 }

@@ -9,18 +9,6 @@
 #include "session.h"
 #include "tags.h"
 
-static const struct tide_profile *
-profile(void)
-{
-	return &session.config.profile[session.profile];
-}
-
-static void
-count(enum tide_counter id, uint64_t by)
-{
-	tide_count_profile(session.map->counters, session.profile, id, by);
-}
-
 /* One signature; of several, the one seen most often counts. */
 static void
 count_one(struct bulk *b, struct tide_hash hash, uint32_t copies)
@@ -53,18 +41,18 @@ count_all(struct bulk *b, const struct tide_signatures *s, uint32_t copies)
 static void
 judge(struct bulk *b, const char *sender)
 {
-	if (tide_bulk_total(&b->count) < profile()->bulk_threshold ||
+	if (tide_bulk_total(&b->count) < session_profile()->bulk_threshold ||
 	    session.charge.exempt)
 		return;
 	if (reputation_excepts(sender)) {
-		count(TIDE_COUNT_BULK_EXCEPTED, 1);
+		session_count(TIDE_COUNT_BULK_EXCEPTED, 1);
 		return;
 	}
-	count(TIDE_COUNT_BULK_MET, 1);
-	if (profile()->bulk_mode == TIDE_MODE_ENFORCE &&
+	session_count(TIDE_COUNT_BULK_MET, 1);
+	if (session_profile()->bulk_mode == TIDE_MODE_ENFORCE &&
 	    !tide_map_pulse_is_stale(session.map, session.config.pulse_stale))
 		b->found = (struct tide_finding){ .reason = "bulk",
-			.action = profile()->bulk_action };
+			.action = session_profile()->bulk_action };
 }
 
 void
@@ -72,20 +60,21 @@ bulk_count(struct bulk *b, const struct tide_signatures *s, uint32_t recipients,
     const char *sender)
 {
 	uint32_t copies =
-	    profile()->bulk_counts == TIDE_BULK_RECIPIENT && recipients > 1
+	    session_profile()->bulk_counts == TIDE_BULK_RECIPIENT &&
+		recipients > 1
 	    ? recipients
 	    : 1;
 
 	memset(b, 0, sizeof *b);
 	if (s == NULL || session.map == NULL || session.slot == NULL ||
-	    profile()->bulk_mode == TIDE_MODE_OFF)
+	    session_profile()->bulk_mode == TIDE_MODE_OFF)
 		return;
 	count_all(b, s, copies);
 	if (b->counted) {
-		count(TIDE_COUNT_BULK_COPIES, copies);
+		session_count(TIDE_COUNT_BULK_COPIES, copies);
 		judge(b, sender);
 	} else {
-		count(TIDE_COUNT_BULK_UNSIGNED, 1);
+		session_count(TIDE_COUNT_BULK_UNSIGNED, 1);
 	}
 }
 

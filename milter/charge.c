@@ -11,17 +11,11 @@
 #include "tidemark/clock.h"
 #include "tidemark/lists.h"
 
-static const struct tide_profile *
-profile(void)
-{
-	return &session.config.profile[session.profile];
-}
-
 static struct tide_keys
 keys_of(struct tide_key_rules *rules)
 {
 	tide_key_rules_defaults(rules);
-	rules->sender_key = profile()->sender_key;
+	rules->sender_key = session_profile()->sender_key;
 	return (struct tide_keys){ .rules = rules,
 		.secret = &session.map->control->head.key };
 }
@@ -58,7 +52,7 @@ charge_sender(struct charge *c, const char *sender, const char *user)
 	tide_key_address(&keys, sender, &c->address);
 	tide_domain_of(sender, domain);
 	tide_key_domain(&keys, domain, &c->domain);
-	c->exempt = tide_words_mean(profile()->allow,
+	c->exempt = tide_words_mean(session_profile()->allow,
 	    &(struct tide_listed){ &c->address, &c->domain, facts.client });
 }
 
@@ -114,7 +108,7 @@ is_charged(const struct charge *c, enum tide_group group)
 {
 	return session.map != NULL && session.slot != NULL && !c->exempt &&
 	    (!session.bystander || is_the_milters(group)) &&
-	    profile()->group[group].mode != TIDE_MODE_OFF &&
+	    session_profile()->group[group].mode != TIDE_MODE_OFF &&
 	    !tide_map_bypassed(session.map, tide_clock_wall_ms());
 }
 
@@ -175,13 +169,13 @@ charge_group(const struct charge *c, enum tide_group group, uint32_t drops)
 {
 	return is_charged(c, group) &&
 	    each_bucket(c, group, drops, add_drops) &&
-	    profile()->group[group].mode == TIDE_MODE_ENFORCE;
+	    session_profile()->group[group].mode == TIDE_MODE_ENFORCE;
 }
 
 bool
 charge_is_full(const struct charge *c, enum tide_group group)
 {
-	return profile()->group[group].mode == TIDE_MODE_ENFORCE &&
+	return session_profile()->group[group].mode == TIDE_MODE_ENFORCE &&
 	    is_charged(c, group) && each_bucket(c, group, 1, is_full);
 }
 
@@ -192,7 +186,7 @@ key_is_banned(const struct tide_key *key, uint64_t now, struct tide_ban *ban)
 {
 	return tide_bans_find(session.map->bans, session.map->flow.head->secret,
 		   key, now, ban) &&
-	    tide_ban_is_in(ban, profile()->name);
+	    tide_ban_is_in(ban, session_profile()->name);
 }
 
 bool
@@ -209,8 +203,8 @@ charge_banned(const struct charge *c, struct tide_ban *ban)
 		return true;
 	return c->has_client &&
 	    tide_bans_find_client(session.map->bans,
-		session.map->flow.head->secret, &c->ip, profile()->name, now,
-		ban);
+		session.map->flow.head->secret, &c->ip, session_profile()->name,
+		now, ban);
 }
 
 /* ---- recipients -------------------------------------------------------- */
@@ -232,14 +226,14 @@ charge_protected(const struct charge *c, const char *recipient)
 	struct tide_keys keys;
 	struct tide_key to;
 
-	if (session.map == NULL || profile()->protected_to[0] == '\0' ||
+	if (session.map == NULL || session_profile()->protected_to[0] == '\0' ||
 	    c->exempt)
 		return false;
 	keys = keys_of(&rules);
 	tide_key_address(&keys, recipient, &to);
-	return tide_words_mean(profile()->protected_to,
+	return tide_words_mean(session_profile()->protected_to,
 		   &(struct tide_listed){ .address = &to }) &&
-	    !tide_words_mean(profile()->protected_from,
+	    !tide_words_mean(session_profile()->protected_from,
 		&(struct tide_listed){
 		    .address = &c->address, .domain = &c->domain });
 }

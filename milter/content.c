@@ -131,7 +131,7 @@ content_would_skip(void)
 void
 content_begin(void)
 {
-	const struct tide_profile *p = &session.config.profile[session.profile];
+	const struct tide_profile *p = session_profile();
 	unsigned i;
 
 	content_abort();

@@ -45,8 +45,7 @@ begin(void)
 {
 	static struct tide_text_sink sink;
 	const struct tide_control_head *head = &session.map->control->head;
-	uint32_t tag =
-	    tide_hbf_profile(session.config.profile[session.profile].name);
+	uint32_t tag = tide_hbf_profile(session_profile()->name);
 
 	reading = head->memory != TIDE_MEMORY_OFF && find_profile(head, tag) &&
 	    have_samples(head);

@@ -37,7 +37,7 @@ explain_begin(void)
 static bool
 is_charged(enum tide_group g)
 {
-	const struct tide_profile *p = &session.config.profile[session.profile];
+	const struct tide_profile *p = session_profile();
 
 	return !session.charge.exempt && p->group[g].mode != TIDE_MODE_OFF;
 }
@@ -119,12 +119,6 @@ sign(struct tide_verdict *v)
 
 /* ---- what the session calls -------------------------------------------- */
 
-static const char *
-or_dash(const char *text)
-{
-	return text[0] != '\0' ? text : "-";
-}
-
 void
 explain_recipient(struct tide_verdict *v, const char *address)
 {
@@ -135,8 +129,8 @@ explain_recipient(struct tide_verdict *v, const char *address)
 	tide_log(TIDE_LOG_INFO,
 	    "%s: stage=rcpt profile=%s session=%s daemon=%s client=%s "
 	    "auth=%s from=%s to=%s verdict=%s reason=%s%s%s%s",
-	    or_dash(m->qid), session.config.profile[session.profile].name,
-	    session.id, session.daemon, session.client, m->auth, m->sender, to,
+	    session_or_dash(m->qid), session_profile()->name, session.id,
+	    session.daemon, session.client, m->auth, m->sender, to,
 	    tide_verdict_name(v->answer), v->reason,
 	    allowance_show(&session.allowance, left, sizeof left),
 	    reputation_show(&m->repute, listed, sizeof listed),
@@ -171,10 +165,10 @@ explain_message(struct tide_verdict *v)
 	    "%s: %sprofile=%s session=%s daemon=%s client=%s auth=%s from=%s "
 	    "rcpts=%u unknown=%u refused=%u banned=%u verdict=%s reason=%s%s "
 	    "ms=%.1f%s%s%s%s%s%s%s",
-	    or_dash(m->qid), session.bystander ? "stage=eom " : "",
-	    session.config.profile[session.profile].name, session.id,
-	    session.daemon, session.client, m->auth, m->sender, m->accepted,
-	    m->unknown, m->refused, m->held_off - session.allowance.refused,
+	    session_or_dash(m->qid), session.bystander ? "stage=eom " : "",
+	    session_profile()->name, session.id, session.daemon, session.client,
+	    m->auth, m->sender, m->accepted, m->unknown, m->refused,
+	    m->held_off - session.allowance.refused,
 	    tide_verdict_name(v->answer), v->reason,
 	    allowance_show(&session.allowance, left, sizeof left), ms, bad,
 	    m->blocked ? " content=blocked" : "",

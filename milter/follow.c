@@ -11,8 +11,7 @@
 static void
 take_over(const struct tide_config *fresh, uint64_t generation)
 {
-	int profile = tide_config_profile(
-	    fresh, session.config.profile[session.profile].name);
+	int profile = tide_config_profile(fresh, session_profile()->name);
 
 	if (profile < 0)
 		return;

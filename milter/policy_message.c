@@ -149,9 +149,7 @@ begin_message(const struct policy_request *q)
 static bool
 is_unable(struct tide_verdict *v)
 {
-	const struct tide_facts f = {
-		.on_error = session.config.profile[session.profile].on_error
-	};
+	const struct tide_facts f = { .on_error = session_profile()->on_error };
 
 	if (session.map != NULL && session.slot != NULL)
 		return false;

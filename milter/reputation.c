@@ -14,18 +14,6 @@
 
 static struct tide_exceptions exceptions;
 
-static const struct tide_profile *
-profile(void)
-{
-	return &session.config.profile[session.profile];
-}
-
-static void
-count(enum tide_counter id)
-{
-	tide_count_profile(session.map->counters, session.profile, id, 1);
-}
-
 /* ---- exceptions -------------------------------------------------------- */
 
 /* A new list, if there is one; what cannot be read is asked for again. */
@@ -70,10 +58,10 @@ note_listed(struct repute *r, const struct tide_key *as)
 {
 	r->listed = true;
 	(void)snprintf(r->listed_as, sizeof r->listed_as, "%s", as->text);
-	count(TIDE_COUNT_ADDRESSES_LISTED);
-	if (profile()->addresses_mode == TIDE_MODE_ENFORCE)
+	session_count(TIDE_COUNT_ADDRESSES_LISTED, 1);
+	if (session_profile()->addresses_mode == TIDE_MODE_ENFORCE)
 		r->address = (struct tide_finding){ .reason = "listed",
-			.action = profile()->addresses_action };
+			.action = session_profile()->addresses_action };
 }
 
 void
@@ -84,7 +72,8 @@ reputation_sender(struct repute *r, const char *sender)
 
 	memset(r, 0, sizeof *r);
 	if (session.map == NULL || session.slot == NULL ||
-	    session.charge.exempt || profile()->addresses_mode == TIDE_MODE_OFF)
+	    session.charge.exempt ||
+	    session_profile()->addresses_mode == TIDE_MODE_OFF)
 		return;
 	tide_sender_forms(&session.map->control->head.key, sender, &forms);
 	form =
@@ -94,7 +83,7 @@ reputation_sender(struct repute *r, const char *sender)
 		return;
 	r->excepted = is_excepted(&forms);
 	if (r->excepted)
-		count(TIDE_COUNT_ADDRESSES_EXCEPTED);
+		session_count(TIDE_COUNT_ADDRESSES_EXCEPTED, 1);
 	else
 		note_listed(r, &forms.key[form]);
 }
@@ -106,12 +95,12 @@ note_spam(struct repute *r, const struct tide_spam_match *match)
 {
 	r->spam = true;
 	r->match = *match;
-	count(TIDE_COUNT_SPAM_MET);
+	session_count(TIDE_COUNT_SPAM_MET, 1);
 	if (match->how == TIDE_SPAM_NEAR)
-		count(TIDE_COUNT_SPAM_MET_NEAR);
-	if (profile()->spam_mode == TIDE_MODE_ENFORCE)
+		session_count(TIDE_COUNT_SPAM_MET_NEAR, 1);
+	if (session_profile()->spam_mode == TIDE_MODE_ENFORCE)
 		r->content = (struct tide_finding){ .reason = "spam",
-			.action = profile()->spam_action };
+			.action = session_profile()->spam_action };
 }
 
 void
@@ -121,13 +110,13 @@ reputation_content(
 	struct tide_spam_match match;
 
 	if (s == NULL || session.slot == NULL || session.charge.exempt ||
-	    profile()->spam_mode == TIDE_MODE_OFF)
+	    session_profile()->spam_mode == TIDE_MODE_OFF)
 		return;
 	if (!tide_spam_test(&session.map->spam, &session.slot->epoch,
 		&session.map->control->epoch, s, &match))
 		return;
 	if (reputation_excepts(sender))
-		count(TIDE_COUNT_SPAM_EXCEPTED);
+		session_count(TIDE_COUNT_SPAM_EXCEPTED, 1);
 	else
 		note_spam(r, &match);
 }

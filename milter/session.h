@@ -63,6 +63,13 @@ struct session {
 
 extern struct session session;
 
+/* The profile of this connection, and a counter of it; no map, no count. */
+const struct tide_profile *session_profile(void);
+void session_count(enum tide_counter, uint64_t by);
+
+/* Text that is never empty. */
+const char *session_or_dash(const char *);
+
 /* A copy for the log: no control characters, no spaces. */
 void session_printable(char *to, size_t, const char *from);
 

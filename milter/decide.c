@@ -1,0 +1,189 @@
+/*
+ * decide - the end of a message: charge, decide, remember.
+ */
+#include <stddef.h>
+
+#include "content.h"
+#include "content_memory.h"
+#include "explain.h"
+#include "facts.h"
+#include "session.h"
+#include "signing.h"
+#include "tidemark/window.h"
+
+/*
+ * True if every trace of the message is in the map.  What we refuse leaves
+ * none, unless the profile wants it.
+ */
+static bool
+remember(const struct message *m, const struct tide_harvest *text,
+    unsigned profile, const struct tide_verdict *v)
+{
+	const struct tide_profile *p = session_profile();
+	const struct tide_traces traces = { .sender = m->from,
+		.senders = m->froms,
+		.recipient = m->to,
+		.recipients = m->tos,
+		.text = text,
+		.profile = profile,
+		.cut = m->cut != 0,
+		.wire = m->wire };
+
+	if (!facts_pass(v) && p->remember_refused == 0)
+		return true;
+	return session.map != NULL && session.slot != NULL &&
+	    tide_window_remember(session.map, session.slot, &traces);
+}
+
+/* The time of this connection is not wholly covered: the acceptor says so. */
+static void
+note_lapse(void)
+{
+	if (session.slot != NULL)
+		atomic_store(&session.slot->lapsed, 1);
+}
+
+static void
+count_message(const struct message *m, const struct tide_verdict *v,
+    const struct tide_facts *f)
+{
+	if (!session.bystander) { /* the other one counts it */
+		session_count(TIDE_COUNT_MESSAGES, 1);
+		session_count(
+		    facts_pass(v) ? TIDE_COUNT_ACCEPTED : TIDE_COUNT_REFUSED,
+		    1);
+		session_count(TIDE_COUNT_RECIPIENTS, m->accepted);
+	}
+	session_count(TIDE_COUNT_RECIPIENTS_UNKNOWN, m->unknown);
+	session_count(TIDE_COUNT_RECIPIENTS_REFUSED, m->refused);
+	session_count(TIDE_COUNT_RECIPIENTS_FORGOTTEN, m->forgotten);
+	session_count(TIDE_COUNT_CONTENT_BLOCKED, m->blocked);
+	session_count(TIDE_COUNT_MESSAGES_CUT, m->cut != 0);
+	session_count(TIDE_COUNT_BYPASSED, f->bypassed);
+	session_count(TIDE_COUNT_FAILED_OPEN, !f->map_usable);
+	session_count(TIDE_COUNT_MESSAGES_TOO_FAST,
+	    f->over != NULL && v->answer != TIDE_REPLY_ACCEPT);
+	session_count(
+	    TIDE_COUNT_PULSE_STALE, f->over != NULL && f->pulse_stale);
+	if (session.slot != NULL)
+		atomic_fetch_add(&session.slot->messages, 1);
+}
+
+/*
+ * A message about to be accepted is a drop for its sender and its client.
+ * What one of them gets refused for is none for the other.  The group that
+ * has overflowed, or NULL.
+ */
+static const char *
+charge_accepted(const struct charge *c)
+{
+	bool full = charge_is_full(c, TIDE_OKIP);
+
+	if (full && charge_group(c, TIDE_OKIP, 1))
+		return tide_group_name[TIDE_OKIP];
+	if (charge_group(c, TIDE_OKSENDER, 1))
+		return tide_group_name[TIDE_OKSENDER];
+	if (!full && charge_group(c, TIDE_OKIP, 1))
+		return tide_group_name[TIDE_OKIP];
+	return NULL;
+}
+
+/* A blocked one is a drop for both, whatever becomes of it. */
+static const char *
+charge_blocked(const struct charge *c)
+{
+	bool sender = charge_group(c, TIDE_CBSENDER, 1);
+	bool client = charge_group(c, TIDE_CBIP, 1);
+
+	return sender ? tide_group_name[TIDE_CBSENDER]
+	    : client  ? tide_group_name[TIDE_CBIP]
+		      : NULL;
+}
+
+/* The end of the content: what was gathered of it, NULL if it is not read. */
+static const struct tide_harvest *
+end_content(struct message *m, struct tide_harvest *h, unsigned *profile)
+{
+	m->cut = content_end();
+	if (!content_memory_harvest(h, profile))
+		return NULL;
+	if (h->cut)
+		m->cut |= TIDE_CUT_BLOCKS;
+	return h;
+}
+
+/*
+ * What is known of the message's content and sender.  A finding that blocks,
+ * or refuses for good, makes it one blocked for its content.
+ */
+static void
+find(struct message *m, struct tide_facts *f)
+{
+	const struct tide_signatures *signatures = signing_result();
+
+	if (m->accepted <= m->open || f->bypassed)
+		return;
+	reputation_content(&m->repute, signatures, m->sender);
+	bulk_count(&m->bulk, signatures, m->accepted, m->sender);
+	f->found =
+	    tide_verdict_weightier(reputation_found(&m->repute), m->bulk.found);
+	m->blocked |= reputation_blocks(&m->repute);
+	if (m->bulk.found.reason != NULL &&
+	    (m->bulk.found.action == TIDE_ACTION_BLOCK ||
+		m->bulk.found.action == TIDE_ACTION_REJECT))
+		m->blocked = true;
+}
+
+/* The group that has overflowed, or NULL.  What is put off pays nothing. */
+static const char *
+charge_message(const struct message *m, const struct tide_facts *f)
+{
+	if (m->blocked)
+		return charge_blocked(&session.charge);
+	return tide_verdict_is_refused(f) ? NULL
+					  : charge_accepted(&session.charge);
+}
+
+static void
+tag(const struct message *m)
+{
+	reputation_tag(&m->repute);
+	bulk_tag(&m->bulk);
+}
+
+/*
+ * In this order: charge, decide, remember.  What cannot be remembered is
+ * answered by on_error.
+ */
+struct tide_verdict
+session_decide(void)
+{
+	struct message *m = &session.message;
+	struct tide_facts f = facts_now();
+	struct tide_harvest harvest;
+	unsigned profile = 0;
+	const struct tide_harvest *text = end_content(m, &harvest, &profile);
+	struct tide_verdict v;
+
+	find(m, &f);
+	/* a ban may have come since RCPT, and the bucket been emptied for it */
+	if (m->accepted <= m->open || !facts_ban(&f))
+		f.over = charge_message(m, &f);
+	f.map_usable = session.map != NULL && session.slot != NULL;
+	v = tide_verdict_message(&f);
+	if (f.map_usable && !remember(m, text, profile, &v)) {
+		f.map_usable = false;
+		if (v.answer == TIDE_REPLY_ACCEPT)
+			v = tide_verdict_message(&f);
+	}
+	if (!f.map_usable || m->forgotten > 0)
+		note_lapse();
+	count_message(m, &v, &f);
+	if (!facts_pass(&v))
+		allowance_give_back(&session.allowance, UINT32_MAX);
+	else if (f.found.reason != NULL)
+		tag(m);
+	explain_message(&v);
+	session_forget();
+	return v;
+}

@@ -1,0 +1,221 @@
+/*
+ * envelope - the facts of a message as they come in, and each recipient's fate.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "content.h"
+#include "explain.h"
+#include "facts.h"
+#include "headers.h"
+#include "session.h"
+#include "signing.h"
+#include "tidemark/clock.h"
+
+/* ---- the message begins -------------------------------------------------- */
+
+void
+session_mail(const char *sender, const char *auth, uint64_t bytes)
+{
+	struct message *m = &session.message;
+
+	session_abort();
+	session_follow();
+	session.bystander = session_profile()->charged_by != session.by;
+	session.in_message = true;
+	m->began_ns = tide_clock_mono_ns();
+	session_printable(m->sender, sizeof m->sender, sender);
+	session_printable(m->auth, sizeof m->auth, session_or_dash(auth));
+	if (session.map == NULL)
+		return;
+	m->froms = tide_address_hashes(
+	    &session.map->control->head.key, sender, m->from);
+	charge_sender(&session.charge, sender, auth);
+	reputation_sender(&m->repute, sender);
+	allowance_begin(&session.allowance, &session.charge, sender, auth);
+	allowance_size(&session.allowance, bytes);
+	content_begin();
+}
+
+void
+session_qid(const char *qid)
+{
+	if (qid != NULL)
+		session_printable(
+		    session.message.qid, sizeof session.message.qid, qid);
+}
+
+/* ---- recipients ---------------------------------------------------------- */
+
+/* Room for two more hashes; false past the most we remember. */
+static bool
+make_room(struct message *m)
+{
+	size_t room = m->room == 0 ? 64 : m->room * 2;
+	struct tide_hash *to;
+
+	if (m->tos + 2 <= m->room)
+		return true;
+	if (m->tos + 2 > 2 * (size_t)RECIPIENTS_MOST)
+		return false;
+	to = realloc(m->to, room * sizeof *to);
+	if (to == NULL)
+		return false;
+	m->to = to;
+	m->room = room;
+	return true;
+}
+
+static void
+keep_recipient(struct message *m, const char *address)
+{
+	m->accepted++;
+	if (session.map == NULL)
+		return;
+	if (!make_room(m)) {
+		m->forgotten++;
+		return;
+	}
+	m->tos += tide_address_hashes(
+	    &session.map->control->head.key, address, m->to + m->tos);
+}
+
+/* A recipient that the mail server would take: do we? */
+static struct tide_verdict
+judge_recipient(const char *address)
+{
+	struct tide_facts f = facts_now();
+	bool open = charge_always_open(address);
+
+	session.message.open += open;
+	if (f.bypassed)
+		return tide_verdict_recipient(&f);
+	if (!open)
+		f.found = session.message.repute.address;
+	if (!open && facts_ban(&f)) {
+		(void)charge_group(&session.charge, TIDE_SBSENDER, 1);
+		session_count(TIDE_COUNT_RECIPIENTS_BANNED, 1);
+	} else if (tide_verdict_is_refused(&f)) {
+		session_count(TIDE_COUNT_RECIPIENTS_LISTED, 1);
+	} else if (charge_protected(&session.charge, address)) {
+		f.protected_to = true;
+		(void)charge_group(&session.charge, TIDE_RBSENDER, 1);
+		session_count(TIDE_COUNT_RECIPIENTS_PROTECTED, 1);
+	} else if (!f.bypassed) {
+		f.shortage = allowance_recipient(&session.allowance, address);
+	}
+	return tide_verdict_recipient(&f);
+}
+
+struct tide_verdict
+session_recipient(const char *address, enum recipient_fate fate)
+{
+	struct message *m = &session.message;
+	struct tide_verdict v = { .answer = TIDE_REPLY_ACCEPT };
+
+	switch (fate) {
+	case RECIPIENT_ACCEPTED:
+		v = judge_recipient(address);
+		if (facts_pass(&v)) {
+			keep_recipient(m, address);
+			signing_recipient(address);
+		}
+		if (v.answer != TIDE_REPLY_ACCEPT) {
+			m->held_off++;
+			explain_recipient(&v, address);
+		}
+		break;
+	case RECIPIENT_UNKNOWN: /* guessing is charged at once */
+		m->unknown++;
+		(void)charge_group(&session.charge, TIDE_UNSENDER, 1);
+		(void)charge_group(&session.charge, TIDE_UNIP, 1);
+		break;
+	case RECIPIENT_REFUSED:
+		m->refused++;
+		break;
+	}
+	return v;
+}
+
+void
+session_bad_recipients(const char *bad)
+{
+	if (bad != NULL)
+		session.message.bad = (uint32_t)strtoul(bad, NULL, 10);
+}
+
+void
+session_standing(uint32_t recipients, uint32_t repeats)
+{
+	struct message *m = &session.message;
+
+	if (recipients == 0)
+		return;
+	if (recipients < m->accepted) {
+		allowance_give_back(
+		    &session.allowance, m->accepted - recipients);
+		m->accepted = recipients;
+	} else if (recipients - m->accepted > repeats) {
+		m->forgotten += recipients - m->accepted;
+		m->accepted = recipients;
+	}
+}
+
+/* ---- headers ------------------------------------------------------------- */
+
+bool
+session_wants_headers(void)
+{
+	unsigned i;
+
+	session_follow();
+	for (i = 0; i < session.config.profiles; i++)
+		if (session.config.profile[i].content_blocked_header[0] != '\0')
+			return true;
+	return false;
+}
+
+void
+session_header(const char *name, const char *value)
+{
+	const char *rules = session_profile()->content_blocked_header;
+
+	if (header_matches(rules, name, value))
+		session.message.blocked = true;
+}
+
+/* ---- an end without a verdict -------------------------------------------- */
+
+void
+session_keep(void)
+{
+	allowance_keep(&session.allowance);
+}
+
+void
+session_forget(void)
+{
+	struct tide_hash *to = session.message.to;
+	size_t room = session.message.room;
+
+	memset(&session.message, 0, sizeof session.message);
+	session.message.to = to; /* the array serves the next message, too */
+	session.message.room = room;
+	memset(&session.allowance, 0, sizeof session.allowance);
+	session.in_message = false;
+}
+
+void
+session_abort(void)
+{
+	if (session.in_message) {
+		session_count(TIDE_COUNT_ABORTED, 1);
+		session_count(
+		    TIDE_COUNT_RECIPIENTS_UNKNOWN, session.message.unknown);
+		session_count(
+		    TIDE_COUNT_RECIPIENTS_REFUSED, session.message.refused);
+	}
+	allowance_give_back(&session.allowance, UINT32_MAX);
+	content_abort();
+	session_forget();
+}

@@ -1,0 +1,40 @@
+/*
+ * facts - what is known while a verdict is reached.
+ */
+#include "facts.h"
+#include "session.h"
+#include "tidemark/clock.h"
+
+struct tide_facts
+facts_now(void)
+{
+	const struct tide_profile *p = session_profile();
+
+	return (struct tide_facts){ .on_error = p->on_error,
+		.ban_answer = p->ban_answer,
+		.tokens_action = p->tokens_action,
+		.bypassed = session.map != NULL &&
+		    tide_map_bypassed(session.map, tide_clock_wall_ms()),
+		.pulse_stale = session.map != NULL &&
+		    tide_map_pulse_is_stale(
+			session.map, session.config.pulse_stale) };
+}
+
+bool
+facts_ban(struct tide_facts *f)
+{
+	uint64_t now = tide_clock_wall_ms();
+	struct tide_ban ban;
+
+	if (!charge_banned(&session.charge, &ban))
+		return false;
+	f->banned = true;
+	f->banned_for_ms = ban.until_ms > now ? ban.until_ms - now : 0;
+	return true;
+}
+
+bool
+facts_pass(const struct tide_verdict *v)
+{
+	return v->answer == TIDE_REPLY_ACCEPT || session.softened;
+}
