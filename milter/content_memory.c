@@ -1,7 +1,9 @@
 /*
  * content_memory - the reader that remembers: a message's samples, gathered
- * while it streams by, and set in one burst after the verdict (session.c).
+ * while it streams by, and set in one burst after the verdict (decide.c).
  */
+#include <string.h>
+
 #include "content.h"
 #include "content_memory.h"
 #include "session.h"
@@ -32,10 +34,10 @@ have_samples(const struct tide_control_head *head)
 
 /* Where the map has our profile; false if it is not one of its. */
 static bool
-find_profile(const struct tide_control_head *head, uint32_t tag)
+find_profile(const struct tide_control_head *head, const char *name)
 {
 	for (place = 0; place < TIDE_PROFILES_MAX; place++)
-		if (head->profile[place] == tag)
+		if (strcmp(head->profiles.name[place], name) == 0)
 			return true;
 	return false;
 }
@@ -45,13 +47,13 @@ begin(void)
 {
 	static struct tide_text_sink sink;
 	const struct tide_control_head *head = &session.map->control->head;
-	uint32_t tag = tide_hbf_profile(session_profile()->name);
+	const char *name = session_profile()->name;
 
-	reading = head->memory != TIDE_MEMORY_OFF && find_profile(head, tag) &&
+	reading = head->memory != TIDE_MEMORY_OFF && find_profile(head, name) &&
 	    have_samples(head);
 	if (!reading)
 		return NULL;
-	tide_samples_begin(samples, tag);
+	tide_samples_begin(samples, tide_hbf_profile(name));
 	sink = tide_samples_sink(samples);
 	return &sink;
 }

@@ -13,7 +13,8 @@
 #include "tool.h"
 
 static bool colored;
-static FILE *talk;	/* NULL: stderr */
+static FILE *talk; /* NULL: stderr */
+static const char *subject;
 static int write_error; /* the first one of stdout */
 
 static bool
@@ -134,18 +135,27 @@ complain_to(FILE *f)
 }
 
 void
+complain_about(const char *what)
+{
+	subject = what;
+}
+
+void
 complain(const char *fmt, ...)
 {
+	FILE *to = talk != NULL ? talk : stderr;
 	va_list ap;
 
 	if (fflush(stdout) != 0 && write_error == 0)
 		write_error = errno; /* flushed: talk comes after data */
 	if (talk == NULL)
 		(void)fputs("tidemark: ", stderr);
+	if (subject != NULL)
+		(void)fprintf(to, "%s: ", subject);
 	va_start(ap, fmt);
-	(void)vfprintf(talk != NULL ? talk : stderr, fmt, ap);
+	(void)vfprintf(to, fmt, ap);
 	va_end(ap);
-	(void)fputc('\n', talk != NULL ? talk : stderr);
+	(void)fputc('\n', to);
 }
 
 int

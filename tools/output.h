@@ -43,6 +43,9 @@ void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* From now on complaints go there, without a prefix; NULL: to stderr again. */
 void complain_to(FILE *);
 
+/* All complaints until the next call name this first; NULL: nothing. */
+void complain_about(const char *);
+
 /* The exit code, once stdout is known to be written; else TOOL_ERROR. */
 int finish(int code);
 

@@ -219,16 +219,16 @@ read_file(const char *path, size_t *size)
 	char *bytes;
 
 	if (f == NULL) {
-		complain("%s: %s", path, strerror(errno));
+		complain("%s", strerror(errno));
 		return NULL;
 	}
 	bytes = read_all(f, size);
 	if (f != stdin)
 		(void)fclose(f);
 	if (bytes == NULL)
-		complain("%s: cannot be read", path);
+		complain("cannot be read");
 	else if (tide_share_check((const void *)bytes, *size, NULL, &err) < 0) {
-		complain("%s: %s", path, err.text);
+		complain("%s", err.text);
 		free(bytes);
 		bytes = NULL;
 	}
@@ -307,10 +307,8 @@ say_refused(const struct tool *t, const char *path)
 {
 	struct json j;
 
-	if (!t->json) {
-		printf("%s: not merged\n", path);
+	if (!t->json)
 		return;
-	}
 	j = json_record(stdout, "refused");
 	json_text(&j, "file", path);
 	json_record_end(&j);
@@ -331,7 +329,9 @@ run_merge(struct tool *t)
 	if (tool_places(t, &config) < 0)
 		return TOOL_ERROR;
 	for (i = optind; i < t->argc; i++) {
+		complain_about(t->argv[i]);
 		one = merge_one(t, &config, t->argv[i]);
+		complain_about(NULL);
 		if (one == TOOL_NO)
 			say_refused(t, t->argv[i]);
 		code = one > code ? one : code;

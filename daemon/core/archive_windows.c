@@ -306,7 +306,9 @@ tide_window_describe(struct tide_window_record *r, const struct tide_window *w,
 		r->elements[i] = tide_window_elements(w, i);
 	r->memory = head->memory;
 	for (i = 0; i < TIDE_PROFILES_MAX; i++)
-		r->profile[i] = (used >> i & 1) != 0 ? head->profile[i] : 0;
+		r->profile[i] = (used >> i & 1) != 0
+		    ? tide_hbf_profile(head->profiles.name[i])
+		    : 0;
 	r->longest = load(&w->longest);
 	r->cut = load(&w->cut);
 	r->unread = load(&w->unread);

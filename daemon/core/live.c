@@ -64,12 +64,8 @@ plan_flow(const struct tide_config *c)
 static void
 plan_content(struct tide_control_head *h, const struct tide_config *c)
 {
-	uint32_t i;
-
 	h->memory = c->memory;
 	h->content = tide_hbf_shape(c->memory, c->memory_size, c->memory_error);
-	for (i = 0; i < c->profiles && i < TIDE_PROFILES_MAX; i++)
-		h->profile[i] = tide_hbf_profile(c->profile[i].name);
 }
 
 static struct tide_list_shape
@@ -345,7 +341,6 @@ judge_head(const struct opening *o, const struct tide_control_head *h,
 	    memcmp(&h->recipients, &want->recipients, sizeof h->recipients) !=
 		0 ||
 	    memcmp(&h->content, &want->content, sizeof h->content) != 0 ||
-	    memcmp(h->profile, want->profile, sizeof h->profile) != 0 ||
 	    h->memory != want->memory ||
 	    memcmp(&h->flow, &want->flow, sizeof h->flow) != 0 ||
 	    memcmp(&h->addresses, &want->addresses, sizeof h->addresses) != 0 ||

@@ -100,7 +100,6 @@ struct tide_control_head {
 	char boot_id[40]; /* the kernel's, when it was made */
 	struct tide_hash_key key;
 	struct tide_bloom_shape senders, recipients, content;
-	uint32_t profile[TIDE_PROFILES_MAX]; /* tide_hbf_profile(), or 0 */
 	struct tide_flow_shape flow;
 	struct tide_counting_shape bulk;
 	uint32_t slots;
@@ -110,7 +109,7 @@ struct tide_control_head {
 	uint32_t memory; /* enum tide_memory */
 	uint32_t pad;
 	struct tide_list_shape addresses;
-	struct tide_profile_names profiles; /* for the numbers of classes */
+	struct tide_profile_names profiles; /* what their numbers mean */
 	struct tide_spam_shape spam;
 	uint64_t check;
 };

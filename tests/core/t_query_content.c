@@ -82,7 +82,8 @@ pass_most(
 		.sender = sender, .profile = profile, .cut = cut, .wire = 2000
 	};
 
-	tide_samples_begin(s, map->control->head.profile[profile]);
+	tide_samples_begin(
+	    s, tide_hbf_profile(map->control->head.profiles.name[profile]));
 	sink.begin(sink.arg, &part);
 	if (text != NULL)
 		sink.text(sink.arg, text, strlen(text));

@@ -153,7 +153,8 @@ pass(struct run *r, struct tide_samples *samples, struct tide_text *t,
 	size_t size;
 	void *bytes = fixture_slurp(path, &size);
 
-	tide_samples_begin(samples, r->map->control->head.profile[0]);
+	tide_samples_begin(
+	    samples, tide_hbf_profile(r->map->control->head.profiles.name[0]));
 	tide_text_message(t, bytes, size);
 	traces.cut = tide_text_end(t) != 0;
 	h = tide_samples_harvest(samples);
