@@ -54,7 +54,8 @@ tone(enum tone t)
 		[TONE_GOOD] = "\033[32m",
 		[TONE_BAD] = "\033[1;31m",
 		[TONE_STRONG] = "\033[1m",
-		[TONE_FAINT] = "\033[2m" };
+		[TONE_FAINT] = "\033[2m",
+		[TONE_WARN] = "\033[33m" };
 
 	return colored ? codes[t] : "";
 }

@@ -10,7 +10,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum tone { TONE_PLAIN, TONE_GOOD, TONE_BAD, TONE_STRONG, TONE_FAINT };
+enum tone {
+	TONE_PLAIN,
+	TONE_GOOD,
+	TONE_BAD,
+	TONE_STRONG,
+	TONE_FAINT,
+	TONE_WARN
+};
 
 #define SHOW_MAX 80 /* a buffer that holds whatever is shown below */
 

@@ -46,6 +46,8 @@ struct column {
 struct cell {
 	char text[TOP_TEXT];
 	enum tone tone;
+	bool picture; /* has a tone of its own, and is never reversed */
+	int x;	      /* where it stands in its row */
 };
 
 struct table {
@@ -143,11 +145,14 @@ int top_arrange(struct top *);
 /* Widths of the columns on so wide a screen; 0: not shown. */
 void top_widths(const struct table *, int width, int widths[]);
 
-/* A line of the table: titles, or row `row' of the table. */
+/*
+ * A line of the table: titles, or row `row' of the table, with the picture in
+ * it by itself, too, unless that is NULL ("" if it has none).
+ */
 void top_titles(
     const struct top *, const struct table *, int width, char out[TOP_TEXT]);
 void top_row(const struct top *, const struct table *, size_t row, int width,
-    struct cell *);
+    struct cell *line, struct cell *picture);
 
 /* Does a text cell of it hold the words, whatever their letters' case? */
 bool top_row_has(
@@ -176,7 +181,7 @@ void draw_fit(char out[TOP_TEXT], const char *text, int width, bool right);
 size_t draw_fits(const char *text, int width);
 
 /* A share of 1 as a bar, so many columns wide. */
-void draw_bar(const struct top *, char out[TOP_TEXT], double share, int width);
+void draw_bar(const struct top *, struct cell *, double share, int width);
 
 /* Values that are not known are shown as gaps. */
 void draw_spark(const struct top *, char out[TOP_TEXT], const double *values,

@@ -116,18 +116,22 @@ append(char *out, size_t *at, const char *s)
 }
 
 void
-draw_bar(const struct top *t, char out[TOP_TEXT], double share, int width)
+draw_bar(const struct top *t, struct cell *out, double share, int width)
 {
 	double whole = (share < 0 ? 0 : share > 1 ? 1 : share) * width, rest;
 	unsigned part;
 	size_t at = 0;
 	int i;
 
-	out[0] = '\0';
+	out->text[0] = '\0';
+	out->picture = true;
+	out->tone = share >= 0.9 ? TONE_BAD
+	    : share >= 0.5	 ? TONE_WARN
+				 : TONE_GOOD;
 	for (i = 0; i < width; i++) {
 		rest = whole - i;
 		part = rest >= 1 ? 8 : rest <= 0 ? 0 : (unsigned)(rest * 8);
-		append(out, &at,
+		append(out->text, &at,
 		    !t->ascii	    ? eighths_right[part]
 			: part >= 4 ? "#"
 				    : ".");

@@ -19,6 +19,7 @@
 
 #define SMOOTH_S 15.0 /* a rate is an average that forgets at this speed */
 #define BINS_MOST 128u
+#define MINUTE 60000.0
 
 enum { PROFILE, GROUP, KEY, FILL, LEVEL, DEPTH, RATE, LEAK, TIME, STATE };
 
@@ -229,12 +230,15 @@ state_of(const struct top *t, const struct item *i)
 			   : "leaking";
 }
 
+/* Red: it happens now, or within a minute.  Bold: within a quarter of an hour. */
 static enum tone
 tone_of(const struct item *i)
 {
-	return i->over || i->level >= i->depth ? TONE_BAD
-	    : is_rising(i)		       ? TONE_STRONG
-					       : TONE_PLAIN;
+	double ms = is_rising(i) ? time_of(i) : INFINITY;
+
+	return i->over || i->level >= i->depth || ms < MINUTE ? TONE_BAD
+	    : ms < 15 * MINUTE				      ? TONE_STRONG
+							      : TONE_PLAIN;
 }
 
 static bool
@@ -307,7 +311,7 @@ show(const struct top *t, size_t row, unsigned column, int width,
 		show_key(t, row, out->text);
 		return;
 	case FILL:
-		draw_bar(t, out->text, number(t, row, FILL), width);
+		draw_bar(t, out, number(t, row, FILL), width);
 		return;
 	case LEVEL:
 		(void)snprintf(

@@ -103,7 +103,7 @@ show(const struct top *t, size_t row, unsigned column, int width,
 	else if (isnan(n))
 		return;
 	else if (column == SHARE)
-		draw_bar(t, out->text, n, width);
+		draw_bar(t, out, n, width);
 	else
 		(void)snprintf(out->text, TOP_TEXT, "%.0f", n);
 }

@@ -100,7 +100,7 @@ show(const struct top *t, size_t row, unsigned column, int width,
 		    view_filter_name[row % TIDE_FILTERS]);
 		return;
 	case FULL:
-		draw_bar(t, out->text, n, width);
+		draw_bar(t, out, n, width);
 		return;
 	case BITS:
 		(void)snprintf(out->text, TOP_TEXT, "%.2g%%", n * 100);

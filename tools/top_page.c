@@ -9,7 +9,7 @@
 
 #define ABOVE 2 /* lines: headline, names of the views */
 
-static struct cell line;
+static struct cell line, bar;
 static char fitted[TOP_TEXT];
 
 /* One line over the whole width. */
@@ -141,8 +141,11 @@ put_rows(struct desk *d, int y, int bottom, int width)
 			put_titles(t, table, y++, width);
 			last = table;
 		}
-		top_row(t, table, row, width, &line);
-		put(y++, line.text, line.tone, i == d->at);
+		top_row(t, table, row, width, &line, &bar);
+		put(y, line.text, line.tone, i == d->at);
+		if (bar.text[0] != '\0')
+			screen_put(y, bar.x, bar.text, bar.tone, false);
+		y++;
 	}
 	if (all == 0)
 		put(y,

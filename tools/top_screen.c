@@ -33,6 +33,7 @@ screen_open(bool colored)
 	if (colors && start_color() == OK && use_default_colors() == OK) {
 		(void)init_pair(1, COLOR_GREEN, -1);
 		(void)init_pair(2, COLOR_RED, -1);
+		(void)init_pair(3, COLOR_YELLOW, -1);
 	}
 	return true;
 }
@@ -69,6 +70,8 @@ attributes(enum tone t)
 		return colors ? COLOR_PAIR(1) : A_NORMAL;
 	case TONE_BAD:
 		return A_BOLD | (colors ? COLOR_PAIR(2) : A_NORMAL);
+	case TONE_WARN:
+		return colors ? COLOR_PAIR(3) : A_NORMAL;
 	case TONE_STRONG:
 		return A_BOLD;
 	case TONE_FAINT:

@@ -251,27 +251,31 @@ top_titles(const struct top *t, const struct table *table, int width,
 
 void
 top_row(const struct top *t, const struct table *table, size_t row, int width,
-    struct cell *out)
+    struct cell *out, struct cell *picture)
 {
 	static struct cell cell;
 	static char text[TOP_TEXT];
-	int widths[COLUMNS_MOST];
+	int widths[COLUMNS_MOST], x = 0;
 	unsigned c;
 
 	top_widths(table, width, widths);
 	out->text[0] = '\0';
 	out->tone = TONE_PLAIN;
+	if (picture != NULL)
+		picture->text[0] = '\0';
 	for (c = 0; c < table->columns; c++) {
 		if (widths[c] == 0)
 			continue;
-		cell.tone = TONE_PLAIN;
-		cell.text[0] = '\0';
+		cell = (struct cell){ .tone = TONE_PLAIN, .x = x };
 		table->cell(t, row, c, widths[c], &cell);
 		draw_fit(text, cell.text, widths[c],
 		    !table->column[c].text && table->column[c].width != 0);
 		join(out->text, text);
-		if (cell.tone != TONE_PLAIN)
+		if (!cell.picture && cell.tone != TONE_PLAIN)
 			out->tone = cell.tone;
+		if (cell.picture && picture != NULL)
+			*picture = cell;
+		x += widths[c] + 1;
 	}
 }
 
@@ -326,7 +330,7 @@ top_print(const struct top *t)
 			put_line(line.text, TONE_STRONG);
 			last = table;
 		}
-		top_row(t, table, row, width, &line);
+		top_row(t, table, row, width, &line, NULL);
 		put_line(line.text, line.tone);
 	}
 	printf("\n");
