@@ -262,13 +262,32 @@ lint: deps-lint
 
 # ---- manual pages --------------------------------------------------------
 
-man: $(B)/man/tidemark.conf.5
+# Pages lie beside the programs; some are made from tables.
+MANUALS := $(filter-out build/%,$(wildcard */tidemark*.[1-9] \
+	*/man/tidemark*.[1-9]))
+MADE     = $(B)/man/tidemark.conf.5
+
+man: $(MADE)
 
 $(B)/man/tidemark.conf.5: conf/tidemark.conf.5.in $(B)/tidemark
 	@mkdir -p $(@D)
 	@$(B)/tidemark config --man >$@.list
 	@sed -e '/^@PARAMS@$$/{r $@.list' -e 'd}' $< >$@
 	@rm -f $@.list
+
+# A page that goes by several names is linked to from the others.
+MANDIR = $(PREFIX)/share/man
+
+install-man: man
+	@for page in $(sort $(MANUALS)) $(MADE); do \
+	    n=$${page##*.}; to=$(DESTDIR)$(MANDIR)/man$$n; \
+	    install -d $$to && install -m 644 $$page $$to || exit 1; \
+	    sed -n '/^\.Sh NAME/,/^\.Nd/s/^\.Nm \([^ ]*\).*/\1/p' $$page | \
+	    while read -r name; do \
+	        test $$name.$$n = $${page##*/} || \
+	            ln -sf $${page##*/} $$to/$$name.$$n || exit 1; \
+	    done || exit 1; \
+	done
 
 # ---- completion ----------------------------------------------------------
 
@@ -277,17 +296,10 @@ $(B)/tidemark.bash: $(B)/tidemark
 
 # ---- install -------------------------------------------------------------
 
-install: all
+install: all install-man
 	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(B)/tidemarkd $(B)/tidemark-milter $(DESTDIR)$(PREFIX)/sbin
 	install -m 755 $(B)/tidemark $(DESTDIR)$(PREFIX)/bin
-	install -d $(DESTDIR)$(PREFIX)/share/man/man1 \
-	    $(DESTDIR)$(PREFIX)/share/man/man5 $(DESTDIR)$(PREFIX)/share/man/man8
-	install -m 644 tools/tidemark.1 $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 644 $(B)/man/tidemark.conf.5 $(DESTDIR)$(PREFIX)/share/man/man5
-	install -m 644 daemon/tidemarkd.8 milter/tidemark-milter.8 \
-	    tools/tidemark-egress.8 \
-	    $(DESTDIR)$(PREFIX)/share/man/man8
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 644 $(B)/tidemark.bash \
 	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tidemark
@@ -325,7 +337,7 @@ clean:
 
 .PHONY: all deps deps-test deps-lint run test test-all test-programs \
 	check-san check-asan check-tsan check-clang check-memory storm fuzz \
-	fuzz-programs reproduce-memory lint man install \
+	fuzz-programs reproduce-memory lint man install install-man \
 	bench reproduce clean
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -352,17 +352,30 @@ tool_commands(size_t *count)
 
 /* ---- help -------------------------------------------------------------- */
 
+/* What root does to a machine has its page in section 8. */
+static int
+page_section(const struct command *c)
+{
+	return strcmp(c->name, "egress") == 0 ? 8 : 1;
+}
+
+static void
+help_command(const struct command *c)
+{
+	printf("usage: tidemark %s %s\n\n%c%s.\n\n%s%s\n%s", c->name,
+	    c->synopsis, toupper((unsigned char)c->help[0]), c->help + 1,
+	    c->details, c->details[0] != '\0' ? "\nEverywhere:" : "Everywhere:",
+	    tool_common);
+	printf("\nSee tidemark-%s(%d).\n", c->name, page_section(c));
+}
+
 void
 tool_help(const struct command *c)
 {
 	size_t i;
 
 	if (c != NULL) {
-		printf("usage: tidemark %s %s\n\n%c%s.\n\n%s%s\n", c->name,
-		    c->synopsis, toupper((unsigned char)c->help[0]),
-		    c->help + 1, c->details,
-		    c->details[0] != '\0' ? "\nEverywhere:" : "Everywhere:");
-		(void)fputs(tool_common, stdout);
+		help_command(c);
 		return;
 	}
 	(void)fputs("usage: tidemark [options] COMMAND [options]\n\n", stdout);
