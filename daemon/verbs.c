@@ -1,6 +1,8 @@
 /*
  * verbs - what the control socket understands.
  */
+#include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +29,15 @@ say_err(int fd, const char *text)
 	tide_line_start(&out, "err");
 	tide_line_add(&out, "text", text);
 	(void)tide_line_send(&out, fd);
+}
+
+void
+verb_text(char *out, size_t size, const char *text)
+{
+	(void)snprintf(out, size, "%s", text != NULL ? text : "");
+	for (; *out != '\0'; out++)
+		if (iscntrl((unsigned char)*out))
+			*out = '?';
 }
 
 static void

@@ -10,6 +10,10 @@
 void say_ok(int fd);
 void say_err(int fd, const char *text);
 
+/* Somebody's words, to be shown on terminals and in replies: one line,
+ * printable. */
+void verb_text(char *out, size_t, const char *text);
+
 /* verbs_flow.c */
 void do_ban(struct collector *, int fd, const struct tide_line *);
 void do_unban(struct collector *, int fd, const struct tide_line *);

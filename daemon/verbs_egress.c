@@ -5,7 +5,6 @@
  * with newlines between, make one request and one commit.  Whoever keeps the
  * packet filter in step waits in egress-poll until something has changed.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,18 +102,6 @@ read_kind(const struct tide_line *line, int most, struct tide_err *err)
 	    err, "there is no list «%.20s»", name != NULL ? name : "");
 }
 
-static void
-set_origin(struct tide_egress *e, const char *origin)
-{
-	size_t i;
-
-	(void)snprintf(
-	    e->origin, sizeof e->origin, "%s", origin != NULL ? origin : "");
-	for (i = 0; e->origin[i] != '\0'; i++)
-		if (iscntrl((unsigned char)e->origin[i]))
-			e->origin[i] = '?';
-}
-
 /* How many, or -1; every line has to be an entry. */
 static int
 read_entries(const struct tide_line *line, enum tide_egress_kind kind,
@@ -129,7 +116,7 @@ read_entries(const struct tide_line *line, enum tide_egress_kind kind,
 	copy = strdup(list != NULL ? list : "");
 	if (copy == NULL)
 		return tide_err_errno(err, "no memory");
-	for (one = strtok_r(copy, "\n", &rest); rc > 0 && one != NULL;
+	for (one = strtok_r(copy, "\n", &rest); one != NULL;
 	     one = strtok_r(NULL, "\n", &rest)) {
 		if (n == ENTRIES_MOST)
 			rc = tide_err_set(err, "too many at once");
@@ -137,8 +124,10 @@ read_entries(const struct tide_line *line, enum tide_egress_kind kind,
 			rc = tide_egress_read(kind, one, now, &e[n], err);
 		if (rc == 0)
 			rc = tide_err_set(err, "an entry is empty");
-		if (rc > 0)
-			set_origin(&e[n++], origin);
+		if (rc <= 0)
+			break;
+		verb_text(e[n].origin, sizeof e[n].origin, origin);
+		n++;
 	}
 	free(copy);
 	if (rc > 0 && n == 0)

@@ -1,7 +1,6 @@
 /*
  * verbs, flow - bans by hand, buckets, audit, reports.
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -81,16 +80,6 @@ check_ban(const struct tide_key *key, uint64_t for_ms, struct tide_err *err)
 	return 0;
 }
 
-/* It is shown on terminals and in replies: one line, printable. */
-static void
-clean(char *out, size_t size, const char *text)
-{
-	(void)snprintf(out, size, "%s", text != NULL ? text : "");
-	for (; *out != '\0'; out++)
-		if (iscntrl((unsigned char)*out))
-			*out = '?';
-}
-
 void
 do_ban(struct collector *c, int fd, const struct tide_line *line)
 {
@@ -102,7 +91,7 @@ do_ban(struct collector *c, int fd, const struct tide_line *line)
 	struct tide_ban ban;
 	struct tide_key key;
 
-	clean(reason, sizeof reason, tide_line_get(line, "reason"));
+	verb_text(reason, sizeof reason, tide_line_get(line, "reason"));
 	if (read_key(c, line, &key, &err) < 0 ||
 	    check_ban(&key, for_ms, &err) < 0 ||
 	    ban_by_hand(c, &key, for_ms, reason, &ban, &err) < 0) {

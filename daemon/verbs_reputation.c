@@ -5,7 +5,6 @@
  * "send", and then as many bytes follow as the map's own list has.  No more
  * are read, so nobody can fill the collector's memory.
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,16 +147,6 @@ read_exception(const struct collector *c, const char *text,
 	return read_entry(c, domain, key, err);
 }
 
-/* It is shown on terminals: one line, printable. */
-static void
-clean(char *out, size_t size, const char *text)
-{
-	(void)snprintf(out, size, "%s", text != NULL ? text : "");
-	for (; *out != '\0'; out++)
-		if (iscntrl((unsigned char)*out))
-			*out = '?';
-}
-
 void
 do_except_add(struct collector *c, int fd, const struct tide_line *line)
 {
@@ -176,7 +165,7 @@ do_except_add(struct collector *c, int fd, const struct tide_line *line)
 		rc = read_exception(c, line->pair[i].value, &key, &err);
 		e[n].since_ms = now;
 		memcpy(e[n].key, key.text, sizeof key.text);
-		clean(e[n].reason, sizeof e[n].reason,
+		verb_text(e[n].reason, sizeof e[n].reason,
 		    tide_line_get(line, "reason"));
 		n++;
 	}

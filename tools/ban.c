@@ -51,19 +51,6 @@ say_banned(const struct tool *t, const struct tide_line *line)
 	    reason[0] != '\0' ? ": " : "", reason);
 }
 
-static uint64_t
-read_duration(const struct tool *t, const char *text)
-{
-	struct tide_err err;
-	uint64_t ms;
-
-	if (tide_time_parse(text, &ms, &err) < 0)
-		tool_misused(t, "--for: %s", err.text);
-	if (ms == 0)
-		tool_misused(t, "--for 0 would be no ban");
-	return ms;
-}
-
 int
 run_ban(struct tool *t)
 {
@@ -81,7 +68,7 @@ run_ban(struct tool *t)
 
 	while ((c = tool_getopt(t, "", longs)) != -1) {
 		if (c == OPT_FOR)
-			for_ms = read_duration(t, optarg);
+			for_ms = tool_for(t, optarg, "no ban");
 		else
 			reason = optarg;
 	}

@@ -128,19 +128,6 @@ show_bypass(const struct tool *t)
 	return until > tide_clock_wall_ms() ? TOOL_OK : TOOL_NO;
 }
 
-static uint64_t
-read_duration(const struct tool *t, const char *text)
-{
-	struct tide_err err;
-	uint64_t ms;
-
-	if (tide_time_parse(text, &ms, &err) < 0)
-		tool_misused(t, "--for: %s", err.text);
-	if (ms == 0)
-		tool_misused(t, "--for 0 would be no bypass; say off");
-	return ms;
-}
-
 int
 run_bypass(struct tool *t)
 {
@@ -152,7 +139,7 @@ run_bypass(struct tool *t)
 	const char *what;
 
 	while (tool_getopt(t, "", longs) != -1)
-		for_ms = read_duration(t, optarg);
+		for_ms = tool_for(t, optarg, "no bypass; say off");
 	what = tool_arguments(t, 1)[0];
 	if (strcmp(what, "on") == 0)
 		return set_bypass(t, for_ms != 0 ? for_ms : BYPASS_DEFAULT_MS);

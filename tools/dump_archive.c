@@ -13,17 +13,6 @@
 #include "tidemark/egress.h"
 #include "view.h"
 
-static uint64_t
-big_endian(const uint8_t *bytes)
-{
-	uint64_t n = 0;
-	unsigned i;
-
-	for (i = 0; i < 8; i++)
-		n = n << 8 | bytes[i];
-	return n;
-}
-
 /* What stands under a key that makes no sense to us. */
 static void
 put_unknown(struct dump *d, const char *table, struct tide_bytes key,
@@ -84,7 +73,7 @@ put_meta(void *arg, struct tide_bytes key, struct tide_bytes value,
 	    value.size == TIDE_NAME_MAX) {
 		fact_begin(d, "profile");
 		fact_number(
-		    d, "tag", big_endian((const uint8_t *)key.data + 8));
+		    d, "tag", tide_key_read((const uint8_t *)key.data + 8));
 		memcpy(profile, value.data, sizeof profile - 1);
 		fact_text(d, "name", profile);
 		fact_end(d);
@@ -173,9 +162,9 @@ put_filter(void *arg, struct tide_bytes key, struct tide_bytes value,
 		return 0;
 	}
 	fact_begin(d, "filter");
-	fact_number(d, "number", big_endian(k));
+	fact_number(d, "number", tide_key_read(k));
 	fact_text(d, "filter", view_filter_name[k[8]]);
-	fact_number(d, "chunk", big_endian(k + 9));
+	fact_number(d, "chunk", tide_key_read(k + 9));
 	fact_number(d, "size", value.size);
 	fact_end(d);
 	return 0;
@@ -221,7 +210,7 @@ put_piece(void *arg, struct tide_bytes key, struct tide_bytes value,
 	fact_begin(d, "piece");
 	fact_number(d, "side", k[0]);
 	fact_number(d, "region", k[1]);
-	fact_number(d, "chunk", big_endian(k + 2));
+	fact_number(d, "chunk", tide_key_read(k + 2));
 	fact_number(d, "size", value.size);
 	fact_end(d);
 	return 0;

@@ -43,6 +43,19 @@ tool_misused(const struct tool *t, const char *fmt, ...)
 	exit(TOOL_ERROR);
 }
 
+uint64_t
+tool_for(const struct tool *t, const char *text, const char *zero_is)
+{
+	struct tide_err err;
+	uint64_t ms;
+
+	if (tide_time_parse(text, &ms, &err) < 0)
+		tool_misused(t, "--for: %s", err.text);
+	if (ms == 0)
+		tool_misused(t, "--for 0 would be %s", zero_is);
+	return ms;
+}
+
 /* True if the option was one of all subcommands'. */
 static bool
 take_shared(struct tool *t, int c)

@@ -7,26 +7,12 @@
 
 #include "replay.h"
 
-static uint32_t
-power_of_two(uint32_t n)
-{
-	uint32_t p = 1;
-
-	while (p < n)
-		p *= 2;
-	return p;
-}
-
 int
 basin_make(
     struct basin *b, uint32_t buckets, tide_on_overflow *on_overflow, void *arg)
 {
 	static const uint8_t secret[16] = "nobody attacks u";
-	struct tide_flow_shape shape = { .buckets = buckets,
-		.heads = power_of_two(buckets),
-		.string_units = buckets * 4 + 64,
-		.ring = power_of_two(TIDE_DEPTH_MAX + 2),
-		.mailboxes = 1 };
+	struct tide_flow_shape shape = tide_flow_plan(buckets, 1);
 	struct tide_flow_sizes sizes = tide_flow_sizes(&shape);
 	unsigned i;
 

@@ -47,6 +47,9 @@ char **tool_arguments(const struct tool *, int n);
 void tool_misused(const struct tool *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3), noreturn));
 
+/* --for TIME: milliseconds, of which 0 would be what is said. */
+uint64_t tool_for(const struct tool *, const char *text, const char *zero_is);
+
 /* `tidemark SUB --help`; `tidemark --help` with NULL. */
 void tool_help(const struct command *);
 

@@ -33,6 +33,17 @@ tide_key_number(uint8_t out[8], uint64_t n)
 		out[i] = (uint8_t)n;
 }
 
+uint64_t
+tide_key_read(const uint8_t in[8])
+{
+	uint64_t n = 0;
+	unsigned i;
+
+	for (i = 0; i < 8; i++)
+		n = n << 8 | in[i];
+	return n;
+}
+
 /* ---- opening ----------------------------------------------------------- */
 
 static uint64_t

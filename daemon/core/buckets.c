@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tidemark/buckets.h"
+#include "tidemark/config.h"
 #include "tidemark/strings.h"
 
 _Static_assert(crypto_shorthash_KEYBYTES == 16, "SipHash's key");
@@ -38,6 +39,17 @@ lay_out(const struct tide_flow_shape *s)
 	l.levels = l.strings + line((size_t)s->string_units * TIDE_STRING_UNIT);
 	l.end = l.levels + line((size_t)TIDE_CLASSES * s->ring * 4);
 	return l;
+}
+
+/* Four units of 16 bytes hold most keys; those of a sender share theirs. */
+struct tide_flow_shape
+tide_flow_plan(uint32_t buckets, uint32_t mailboxes)
+{
+	return (struct tide_flow_shape){ .buckets = buckets,
+		.heads = tide_power_of_two(buckets),
+		.string_units = buckets * 4 + 64,
+		.ring = tide_power_of_two(TIDE_DEPTH_MAX + 2),
+		.mailboxes = mailboxes };
 }
 
 struct tide_flow_sizes

@@ -40,27 +40,6 @@ read_boot_id(char id[40])
 	(void)fclose(f);
 }
 
-static uint32_t
-power_of_two(uint32_t n)
-{
-	uint32_t p = 1;
-
-	while (p < n)
-		p *= 2;
-	return p;
-}
-
-/* Four units of 16 bytes hold most keys; those of a sender share theirs. */
-static struct tide_flow_shape
-plan_flow(const struct tide_config *c)
-{
-	return (struct tide_flow_shape){ .buckets = c->max_buckets,
-		.heads = power_of_two(c->max_buckets),
-		.string_units = c->max_buckets * 4 + 64,
-		.ring = power_of_two(TIDE_DEPTH_MAX + 2),
-		.mailboxes = c->max_workers };
-}
-
 static void
 plan_content(struct tide_control_head *h, const struct tide_config *c)
 {
@@ -95,9 +74,9 @@ plan_head(
 	plan_content(h, c);
 	h->slots = c->max_workers;
 	h->bans = c->max_bans;
-	h->accounts = power_of_two(c->max_accounts);
+	h->accounts = tide_power_of_two(c->max_accounts);
 	h->decisions = c->max_decisions;
-	h->flow = plan_flow(c);
+	h->flow = tide_flow_plan(c->max_buckets, c->max_workers);
 	h->addresses = plan_addresses(c);
 	h->bulk = tide_counting_size(c->bulk_keys, c->bulk_error, c->bulk_bits);
 	tide_config_names(c, &h->profiles);

@@ -38,17 +38,6 @@ number_key(struct number_key *k, char kind, uint64_t number)
 	return tide_bytes(k, sizeof *k);
 }
 
-static uint64_t
-read_number(const uint8_t in[8])
-{
-	uint64_t n = 0;
-	unsigned i;
-
-	for (i = 0; i < 8; i++)
-		n = n << 8 | in[i];
-	return n;
-}
-
 static const struct tide_bytes head_key = { "head", 4 };
 
 static size_t
@@ -98,8 +87,8 @@ last_change(struct tide_txn *txn, uint64_t base, uint64_t *sequence,
 		return -1;
 	if (found == 1 && key.size == sizeof k) {
 		memcpy(&k, key.data, sizeof k);
-		if (k.kind == 'j' && read_number(k.number) > base)
-			*sequence = read_number(k.number);
+		if (k.kind == 'j' && tide_key_read(k.number) > base)
+			*sequence = tide_key_read(k.number);
 	}
 	return 0;
 }

@@ -49,17 +49,6 @@ replica_key(struct replica_key *k, uint64_t generation, uint64_t origin)
 	return tide_bytes(k, sizeof *k);
 }
 
-static uint64_t
-read_number(const uint8_t in[8])
-{
-	uint64_t n = 0;
-	unsigned i;
-
-	for (i = 0; i < 8; i++)
-		n = n << 8 | in[i];
-	return n;
-}
-
 /* ---- ourselves --------------------------------------------------------- */
 
 static int
@@ -294,7 +283,7 @@ find_outdated(void *arg, struct tide_bytes key, struct tide_bytes value,
 	if (key.size != sizeof o->key || *(const char *)key.data != 'r')
 		return 1;
 	memcpy(&o->key, key.data, sizeof o->key);
-	o->found = read_number(o->key.generation) < o->before;
+	o->found = tide_key_read(o->key.generation) < o->before;
 	return 1;
 }
 
@@ -438,7 +427,7 @@ add_replica(void *arg, struct tide_bytes key, struct tide_bytes value,
 	if (key.size != sizeof k)
 		return 1;
 	memcpy(&k, key.data, sizeof k);
-	if (k.kind != 'r' || read_number(k.generation) != x->generation)
+	if (k.kind != 'r' || tide_key_read(k.generation) != x->generation)
 		return 1;
 	if (!read_replica(value, x->shape, x->span_ms, x->room))
 		return 0;

@@ -64,8 +64,8 @@ last_report(struct tide_txn *txn, uint64_t base, uint64_t *sequence,
 		return -1;
 	if (found == 1 && key.size == sizeof k) {
 		memcpy(&k, key.data, sizeof k);
-		if (k.kind == 'j' && spam_key_number(k.number) > base)
-			*sequence = spam_key_number(k.number);
+		if (k.kind == 'j' && tide_key_read(k.number) > base)
+			*sequence = tide_key_read(k.number);
 	}
 	return 0;
 }
@@ -242,9 +242,9 @@ gather(void *arg, struct tide_bytes key, struct tide_bytes value,
 	if (key.size != sizeof k || g->count == 64)
 		return 1;
 	memcpy(&k, key.data, sizeof k);
-	if (k.kind != 'g' || spam_key_number(k.number) >= g->before)
+	if (k.kind != 'g' || tide_key_read(k.number) >= g->before)
 		return 1;
-	g->number[g->count++] = spam_key_number(k.number);
+	g->number[g->count++] = tide_key_read(k.number);
 	return 0;
 }
 

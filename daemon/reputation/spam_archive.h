@@ -64,17 +64,6 @@ spam_chunk_key(struct spam_chunk_key *k, uint64_t generation, unsigned filter,
 	return tide_bytes(k, sizeof *k);
 }
 
-static inline uint64_t
-spam_key_number(const uint8_t in[8])
-{
-	uint64_t n = 0;
-	unsigned i;
-
-	for (i = 0; i < 8; i++)
-		n = n << 8 | in[i];
-	return n;
-}
-
 /* Filters of a generation, by one number. */
 #define SPAM_FILTERS (TIDE_SPAM_KINDS * TIDE_SPAM_PARTS)
 static inline enum tide_spam_kind

@@ -155,5 +155,6 @@ int tide_archive_lookup(struct tide_txn *, const struct tide_window_record *,
 
 /* Big-endian, so that keys sort by number. */
 void tide_key_number(uint8_t out[8], uint64_t);
+uint64_t tide_key_read(const uint8_t in[8]);
 
 #endif

@@ -124,6 +124,19 @@ struct tide_flow_shape {
 	uint32_t pad;
 };
 
+/* The least one that is not less. */
+static inline uint32_t
+tide_power_of_two(uint32_t n)
+{
+	uint32_t p = 1;
+
+	while (p < n)
+		p *= 2;
+	return p;
+}
+
+struct tide_flow_shape tide_flow_plan(uint32_t buckets, uint32_t mailboxes);
+
 /* The collector's books, in the map so that tools can show them. */
 struct tide_flow_head {
 	struct tide_flow_shape shape;

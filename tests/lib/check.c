@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -115,4 +116,14 @@ check_main(const struct check_case *cases, size_t n)
 			failed++;
 	printf("1..%zu\n", n);
 	return failed == 0 ? 0 : 1;
+}
+
+void *
+check_shared(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	CHECK(p != MAP_FAILED);
+	return p;
 }

@@ -24,6 +24,9 @@ void check_fail(const char *file, int line, const char *fmt, ...)
 void check_skip(const char *fmt, ...)
     __attribute__((format(printf, 1, 2), noreturn));
 
+/* Zeroed memory that forked children share; a failure if there is none. */
+void *check_shared(size_t bytes);
+
 /* A fresh folder below $TMPDIR or /tmp, removed when the program ends. */
 const char *check_tmpdir(void);
 

@@ -21,16 +21,6 @@ fixture_shared(size_t bytes)
 	return p;
 }
 
-static uint32_t
-power_of_two(uint32_t n)
-{
-	uint32_t p = 1;
-
-	while (p < n)
-		p *= 2;
-	return p;
-}
-
 void
 flow_fixture_make(struct flow_fixture *x, uint32_t buckets,
     uint32_t string_units, uint32_t ring, tide_on_overflow *on_overflow,
@@ -38,9 +28,9 @@ flow_fixture_make(struct flow_fixture *x, uint32_t buckets,
 {
 	static const uint8_t secret[16] = "fixture's secret";
 	struct tide_flow_shape shape = { .buckets = buckets,
-		.heads = power_of_two(buckets),
+		.heads = tide_power_of_two(buckets),
 		.string_units = string_units,
-		.ring = power_of_two(ring),
+		.ring = tide_power_of_two(ring),
 		.mailboxes = FIXTURE_WORKERS };
 	struct tide_flow_sizes sizes = tide_flow_sizes(&shape);
 

@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,16 +44,6 @@ element(uint64_t which, uint64_t i)
 	return tide_hash(&key, name, sizeof name);
 }
 
-static void *
-share(size_t bytes)
-{
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	CHECK(p != MAP_FAILED);
-	return p;
-}
-
 static void
 set_up(bool counting)
 {
@@ -65,10 +54,10 @@ set_up(bool counting)
 	/* small, so that a reader may see two lists come and go */
 	shape = (struct tide_list_shape){ .bloom = tide_bloom_size(5000, 1e-6),
 		.counting = counting };
-	world = share(sizeof *world);
+	world = check_shared(sizeof *world);
 	atomic_store(&world->epoch, 1);
 	tide_addresses_attach(
-	    &addresses, share(tide_addresses_size(&shape)), &shape);
+	    &addresses, check_shared(tide_addresses_size(&shape)), &shape);
 	for (which = 0; which < 2; which++) {
 		free(list[which]);
 		list[which] = calloc(1, tide_list_bytes(&shape));

@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,9 +41,8 @@ set_up(void)
 	shape = tide_bloom_size(ADDERS * (uint64_t)EACH, 0.001);
 	CHECK(tide_hash_key_draw(&key, &err) == 0);
 	if (shared == NULL)
-		shared = mmap(NULL, sizeof *shared + tide_bloom_bytes(&shape),
-		    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	CHECK(shared != MAP_FAILED);
+		shared =
+		    check_shared(sizeof *shared + tide_bloom_bytes(&shape));
 	for (i = 0; i < shape.bits / 64; i++)
 		atomic_store(&shared->words[i], 0);
 	for (i = 0; i < ADDERS; i++)

@@ -13,7 +13,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,9 +45,7 @@ static void
 set_up(void)
 {
 	if (shared == NULL)
-		shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
-		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	CHECK(shared != MAP_FAILED);
+		shared = check_shared(sizeof *shared);
 	CHECK(tide_bulk_own_bytes(&shape, SLOTS) <= sizeof shared->own);
 	CHECK(tide_bulk_neighbours_bytes(&shape) <= sizeof shared->neighbours);
 	memset(shared, 0, sizeof *shared);

@@ -13,7 +13,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -174,9 +173,7 @@ set_up(uint64_t m, unsigned how_many, bool naively)
 	};
 
 	if (shared == NULL)
-		shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
-		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	CHECK(shared != MAP_FAILED);
+		shared = check_shared(sizeof *shared);
 	CHECK(tide_counting_books_bytes(SLOTS) <= sizeof shared->books);
 	CHECK(tide_counting_bytes(&shape) <= sizeof shared->cells);
 	memset(shared, 0, sizeof *shared);

@@ -10,14 +10,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "noise.h"
 
-static void step(void);
-#define TIDE_RING_STEP() step()
+#define TIDE_RING_STEP() noise_step(50)
 #include "../../daemon/core/ring.c"
 
 #define WRITERS 4u
@@ -30,39 +29,14 @@ static struct shared {
 	atomic_bool stop;
 } * shared;
 
-/* ---- between two steps ------------------------------------------------- */
-
-static _Thread_local uint64_t noise;
-static _Thread_local uint32_t die_in; /* 0: not by our own hand */
-
-static uint64_t
-draw(uint64_t n)
-{
-	noise ^= noise << 13;
-	noise ^= noise >> 7;
-	noise ^= noise << 17;
-	return noise % n;
-}
-
-static void
-step(void)
-{
-	if (die_in > 0 && --die_in == 0)
-		(void)kill(getpid(), SIGKILL);
-	if (noise != 0 && draw(50) == 0)
-		(void)sched_yield();
-}
-
 /* ---- writers and readers ----------------------------------------------- */
 
 static void
 set_up(void)
 {
 	size_t size = tide_ring_size(CAPACITY) + sizeof *shared + 64;
-	char *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
-	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	char *p = check_shared(size);
 
-	CHECK(p != MAP_FAILED);
 	ring.region = (struct tide_ring_region *)(void *)p;
 	ring.capacity = CAPACITY;
 	shared = (struct shared *)(void *)(p + tide_ring_size(CAPACITY));

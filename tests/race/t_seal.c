@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -234,9 +233,7 @@ set_up(void)
 	size_t i;
 
 	if (shared == NULL)
-		shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
-		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	CHECK(shared != MAP_FAILED);
+		shared = check_shared(sizeof *shared);
 	for (i = 0; i < sizeof *shared / 8; i++)
 		((_Atomic uint64_t *)(void *)shared)[i] = 0;
 	tide_config_defaults(&config, check_tmpdir());

@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,16 +58,6 @@ message(uint64_t which)
 	return s;
 }
 
-static void *
-share(size_t bytes)
-{
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	CHECK(p != MAP_FAILED);
-	return p;
-}
-
 /* Revoked first: whoever finds the report must find the revocation. */
 static void
 begin(uint64_t number)
@@ -92,9 +81,9 @@ set_up(void)
 	CHECK(tide_hash_key_draw(&key, &err) == 0);
 	standing = message(1);
 	gone = message(2);
-	world = share(sizeof *world);
+	world = check_shared(sizeof *world);
 	atomic_store(&world->epoch, 1);
-	tide_spam_attach(&spam, share(tide_spam_bytes(&s)), &s);
+	tide_spam_attach(&spam, check_shared(tide_spam_bytes(&s)), &s);
 	begin(1);
 	begin(2);
 }

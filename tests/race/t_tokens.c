@@ -11,14 +11,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "noise.h"
 
-static void step(void);
-#define TIDE_TOKENS_STEP() step()
+#define TIDE_TOKENS_STEP() noise_step(100)
 #include "../../daemon/core/tokens.c"
 #include "../../daemon/core/tokens_table.c"
 
@@ -40,29 +39,6 @@ static struct shared {
 static struct tide_tokens table;
 static struct tide_allowance allowance;
 
-/* ---- between two steps -------------------------------------------------- */
-
-static _Thread_local uint64_t noise;
-static _Thread_local uint32_t die_in; /* 0: not by our own hand */
-
-static uint64_t
-draw(uint64_t n)
-{
-	noise ^= noise << 13;
-	noise ^= noise >> 7;
-	noise ^= noise << 17;
-	return noise % n;
-}
-
-static void
-step(void)
-{
-	if (die_in > 0 && --die_in == 0)
-		(void)kill(getpid(), SIGKILL);
-	if (noise != 0 && draw(100) == 0)
-		(void)sched_yield();
-}
-
 /* ---- the table ---------------------------------------------------------- */
 
 static struct tide_hash
@@ -79,9 +55,7 @@ set_up(uint64_t count, uint64_t period_ms)
 	struct tide_err err;
 
 	if (shared == NULL)
-		shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
-		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	CHECK(shared != MAP_FAILED);
+		shared = check_shared(sizeof *shared);
 	memset((void *)shared, 0, sizeof *shared);
 	atomic_store(&shared->now, T0);
 	table = (struct tide_tokens){ shared->slots, SLOTS };

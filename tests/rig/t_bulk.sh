@@ -7,47 +7,10 @@ set -u
 . tests/lib/tap.sh
 . tests/rig/rig.sh
 
-B=${B:-build}
-
 rig_can || tap_skip "bulk mail behind sendmail" "$rig_why"
 rig_start || exit 1
-conf=$RIG/tidemark.conf
+. tests/rig/tidemark.sh
 sink=$RIG/mbox/sink
-
-# write_conf [LINE...] - with settings of the external profile.
-write_conf()
-{
-	install -d -o daemon -m 755 "$RIG/var" "$RIG/var/state" "$RIG/run"
-	cat >"$conf" <<-END
-		user = daemon
-		runtime_dir = $RIG/run
-		state_dir = $RIG/var/state
-		log = $RIG/var/tidemark.log
-
-		[profile internal]
-		socket = local:$RIG/run/internal.sock
-		daemons = MTA-int
-
-		[profile external]
-		socket = local:$RIG/run/external.sock
-		daemons = MTA-ext
-	END
-	printf '%s\n' "$@" >>"$conf"
-}
-
-tidemark()
-{
-	"$B/tidemark" -c "$conf" "$@"
-}
-
-launch()
-{
-	rig_spawn tidemarkd "$RIG/bin/tidemarkd" -f -c "$conf"
-	within 15 tidemark status || {
-		cat "$RIG/tidemarkd.out" "$RIG/var/tidemark.log"
-		return 1
-	}
-}
 
 offer='Our unbeatable offer is valid for a few days only, so make haste and
 order ten of them today, before all your neighbours do the same thing.'
@@ -92,7 +55,7 @@ tagged()
 	within 20 arrived "$1" && same "$(tags "$1")" "$2"
 }
 
-write_conf 'bulk_mode = enforce'
+settings "" "bulk_mode = enforce" ""
 check "starts" launch
 
 nineteen()
@@ -125,7 +88,7 @@ check "what is not ours stays" grep -q '^X-Other: stays' "$sink"
 check "the log says so" grep -q 'verdict=accept reason=bulk .*bulk=20$' \
 	"$RIG/var/tidemark.log"
 
-write_conf 'bulk_mode = enforce' 'bulk_counts = recipient'
+settings "" "bulk_mode = enforce;bulk_counts = recipient" ""
 check "a copy for each recipient" tidemark reload
 many()
 {
@@ -143,7 +106,7 @@ check "thirteen recipients" many
 check "it counts no further than it can" \
 	tagged to100@sink.test 'X-Tidemark-Bulk: 31+'
 
-write_conf 'bulk_mode = enforce' 'bulk_action = reject'
+settings "" "bulk_mode = enforce;bulk_action = reject" ""
 check "refuse it" tidemark reload
 refused()
 {

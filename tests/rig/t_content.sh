@@ -5,49 +5,15 @@ set -u
 . tests/lib/tap.sh
 . tests/rig/rig.sh
 
-B=${B:-build}
-
 rig_can || tap_skip "sendmail with Tidemark" "$rig_why"
 rig_start || exit 1
-conf=$RIG/tidemark.conf
-log=$RIG/var/tidemark.log
+. tests/rig/tidemark.sh
 
-# configure CAP - text_total_bytes; only the external profile reads.
-configure()
+# reads UP-TO - text_total_bytes; only the external profile reads.
+reads()
 {
-	install -d -o daemon -m 755 "$RIG/var" "$RIG/var/state" "$RIG/run"
-	cat >"$conf" <<-END
-		user = daemon
-		runtime_dir = $RIG/run
-		state_dir = $RIG/var/state
-		log = $log
-		log_level = debug
-		text_total_bytes = $1
-		memory = off
-
-		[profile external]
-		socket = local:$RIG/run/external.sock
-		daemons = MTA-ext
-		text_log = yes
-
-		[profile internal]
-		socket = local:$RIG/run/internal.sock
-		daemons = MTA-int
-	END
-}
-
-tidemark()
-{
-	"$B/tidemark" -c "$conf" "$@"
-}
-
-launch()
-{
-	rig_spawn tidemarkd "$RIG/bin/tidemarkd" -f -c "$conf"
-	within 30 tidemark status || {
-		cat "$RIG/tidemarkd.out"
-		return 1
-	}
+	settings "log_level = debug;text_total_bytes = $1;memory = off" \
+		"text_log = yes" ""
 }
 
 logged()
@@ -92,7 +58,7 @@ send()
 	rig_send "$1" ann@example.org bob@mx.rig.test -- --data "@$2"
 }
 
-configure 64M
+reads 64M
 check "Tidemark starts" launch
 check "a message passes" send "$RIG_EXT" "$RIG/mail"
 check "its Subject was read" within 30 logged \
@@ -113,7 +79,7 @@ check "mail through the other daemon passes" send "$RIG_INT" "$RIG/mail"
 check "and is seen" within 30 logged 'profile=internal .*verdict=accept'
 check "but not read" same "$(grep -c part= "$log")" "$parts"
 
-configure 100K
+reads 100K
 check "a low cap is taken over" tidemark reload
 : >"$RIG/mbox/sink"
 check "a large one passes again" send "$RIG_EXT" "$RIG/large"

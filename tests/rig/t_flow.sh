@@ -10,46 +10,19 @@ set -u
 . tests/lib/tap.sh
 . tests/rig/rig.sh
 
-B=${B:-build}
-
 rig_can || tap_skip "limits and bans behind sendmail" "$rig_why"
 rig_start || exit 1
-conf=$RIG/tidemark.conf
-log=$RIG/var/tidemark.log
+. tests/rig/tidemark.sh
 
 # ---- words -----------------------------------------------------------------
 
-# write_conf GLOBAL EXTERNAL INTERNAL - settings, separated by semicolons.
-write_conf()
-{
-	install -d -o daemon -m 755 "$RIG/var" "$RIG/var/state" "$RIG/run"
-	cat >"$conf" <<-END
-		user = daemon
-		runtime_dir = $RIG/run
-		state_dir = $RIG/var/state
-		log = $log
-		log_level = debug
-		pulse_stale = 500ms
-		$(echo "$1" | tr ';' '\n')
-
-		[profile external]
-		socket = local:$RIG/run/external.sock
-		daemons = MTA-ext
-		$(echo "$2" | tr ';' '\n')
-
-		[profile internal]
-		socket = local:$RIG/run/internal.sock
-		daemons = MTA-int
-		on_error = tempfail
-		$(echo "$3" | tr ';' '\n')
-	END
-}
+common="log_level = debug;pulse_stale = 500ms"
 
 # with EXTERNAL [INTERNAL [GLOBAL]] - take other settings over.  The keeper
 # sizes its buckets in its next round.
 with()
 {
-	write_conf "${3:-}" "$1" "${2:-}"
+	settings "$common;${3:-}" "$1" "on_error = tempfail;${2:-}"
 	tidemark reload >"$RIG/reload.out" 2>&1 || cat "$RIG/reload.out"
 	sleep 0.1
 }
@@ -58,48 +31,6 @@ with()
 group()
 {
 	echo "$1_mode = ${4:-enforce};$1_limit = $2/h;$1_leak = 1h;$1_ban = $3"
-}
-
-tidemark()
-{
-	"$B/tidemark" -c "$conf" "$@"
-}
-
-launch()
-{
-	rig_spawn tidemarkd "$RIG/bin/tidemarkd" -f -c "$conf"
-	within 10 tidemark status || {
-		cat "$RIG/tidemarkd.out" "$log"
-		return 1
-	}
-}
-
-status()
-{
-	tidemark status --json | perl -MJSON::PP -0777 -e '
-		$v = decode_json(<STDIN>)->{$ARGV[0]};
-		print ref $v ? scalar @$v : $v' "$1"
-}
-
-counter()
-{
-	tidemark status --json | perl -MJSON::PP -0777 -e '
-		print decode_json(<STDIN>)->{counters}{$ARGV[0]}{total}' "$1"
-}
-
-# pid_of collector|acceptor - only if it is one of ours: it may get killed.
-pid_of()
-{
-	pid=$(status "${1}_pid")
-	case $(readlink "/proc/${pid:-none}/exe") in
-	"$RIG"/bin/*)
-		echo "$pid"
-		;;
-	*)
-		echo "the $1 is not process ${pid:-none}" >&2
-		return 1
-		;;
-	esac
 }
 
 replaced()
@@ -581,7 +512,7 @@ survival()
 	check "others write on" passes 127.0.18.1 soft@from.test
 }
 
-write_conf "" "" ""
+settings "$common" "" "on_error = tempfail"
 if check "Tidemark starts" launch; then
 	oksender
 	okip

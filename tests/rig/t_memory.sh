@@ -8,48 +8,15 @@ set -u
 . tests/lib/tap.sh
 . tests/rig/rig.sh
 
-B=${B:-build}
-
 rig_can || tap_skip "memory behind sendmail" "$rig_why"
 rig_start || exit 1
-conf=$RIG/tidemark.conf
+. tests/rig/tidemark.sh
 
-# write_conf EXTERNAL - with settings of that profile.
-write_conf()
+# remembers [SETTING] - of the external profile, beside a limit of three.
+remembers()
 {
-	install -d -o daemon -m 755 "$RIG/var" "$RIG/var/state" "$RIG/run"
-	cat >"$conf" <<-END
-		user = daemon
-		runtime_dir = $RIG/run
-		state_dir = $RIG/var/state
-		log = $RIG/var/tidemark.log
-
-		[profile external]
-		socket = local:$RIG/run/external.sock
-		daemons = MTA-ext
-		oksender_mode = enforce
-		oksender_limit = 3/h
-		oksender_leak = 1h
-		$1
-
-		[profile internal]
-		socket = local:$RIG/run/internal.sock
-		daemons = MTA-int
-	END
-}
-
-tidemark()
-{
-	"$B/tidemark" -c "$conf" "$@"
-}
-
-launch()
-{
-	rig_spawn tidemarkd "$RIG/bin/tidemarkd" -f -c "$conf"
-	within 15 tidemark status || {
-		cat "$RIG/tidemarkd.out" "$RIG/var/tidemark.log"
-		return 1
-	}
+	settings "" "oksender_mode = enforce;oksender_limit = 3/h
+oksender_leak = 1h;${1:-}" ""
 }
 
 # text WORD - a hundred letters and more that only this word makes.
@@ -81,7 +48,7 @@ asks()
 
 # ---- what passed -----------------------------------------------------------------
 
-write_conf ''
+remembers
 check "tidemark starts" launch
 before=$(date -u +%Y-%m-%dT%H:%M:%SZ)
 check "mail passes the external daemon" mail "$RIG_EXT" ann@harbour.example lantern
@@ -116,7 +83,7 @@ refused_at_last()
 check "one is refused for its sender's speed" refused_at_last eve@shop.example rope
 check "the second was found" asks 0 "profile external," --text "$(text rope-2)"
 check "the refused one is certainly absent" asks 1 "certainly not" --text "$(text "rope-$n")"
-write_conf 'remember_refused = yes'
+remembers 'remember_refused = yes'
 check "remember_refused is taken over" tidemark reload
 check "another is refused" refused_at_last mallory@shop.example sail
 check "it is found" asks 0 "profile external," --text "$(text "sail-$n")"

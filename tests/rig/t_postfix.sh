@@ -11,72 +11,31 @@ set -u
 . tests/rig/rig.sh
 . tests/rig/postfix.sh
 
-B=${B:-build}
-
 pf_can || tap_skip "Postfix with Tidemark" "$rig_why"
 pf_start || exit 1
-conf=$RIG/tidemark.conf
-log=$RIG/var/tidemark.log
+. tests/rig/tidemark.sh
 
 # ---- words -----------------------------------------------------------------
 
-# write_conf EXTERNAL INTERNAL OUT - settings, separated by semicolons.
-write_conf()
+# policies EXTERNAL INTERNAL OUT - settings of both profiles, and of the policy
+# server of the second.
+policies()
 {
-	install -d -o daemon -m 755 "$RIG/var" "$RIG/var/state" "$RIG/run"
-	cat >"$conf" <<-END
-		user = daemon
-		runtime_dir = $RIG/run
-		state_dir = $RIG/var/state
-		log = $log
-		pulse_stale = 10min
-
-		[profile external]
-		socket_mode = 0666
-		daemons = MTA-ext
-		$(echo "$1" | tr ';' '\n')
-
-		[profile internal]
-		socket_mode = 0666
-		daemons = MTA-int
-		tokens_rate = 1/d
-		$(echo "$2" | tr ';' '\n')
-
-		[policy ext]
-		socket_mode = 0666
-		profile = external
-
-		[policy out]
-		socket_mode = 0666
-		profile = internal
-		$(echo "$3" | tr ';' '\n')
-	END
+	settings "pulse_stale = 10min" "socket_mode = 0666;$1" \
+		"socket_mode = 0666;tokens_rate = 1/d;$2" "
+[policy ext]
+socket_mode = 0666
+profile = external
+[policy out]
+socket_mode = 0666
+profile = internal
+$(echo "$3" | tr ';' '\n')"
 }
 
 with()
 {
-	write_conf "$1" "$2" "${3:-}"
+	policies "$1" "$2" "${3:-}"
 	tidemark reload >"$RIG/reload.out" 2>&1 || cat "$RIG/reload.out"
-}
-
-tidemark()
-{
-	"$B/tidemark" -c "$conf" "$@"
-}
-
-launch()
-{
-	rig_spawn tidemarkd "$RIG/bin/tidemarkd" -f -c "$conf"
-	within 30 tidemark status || {
-		cat "$RIG/tidemarkd.out" "$log"
-		return 1
-	}
-}
-
-counter()
-{
-	tidemark status --json | perl -MJSON::PP -0777 -e '
-		print decode_json(<STDIN>)->{counters}{$ARGV[0]}{total}' "$1"
 }
 
 # level ACCOUNT - tokens left, by the last line that says so.
@@ -331,7 +290,7 @@ killed()
 	check "and charges again" same "$(level back)" 19
 }
 
-write_conf "" "" ""
+policies "" "" ""
 if check "Tidemark starts" launch; then
 	hijacked
 	per_recipient

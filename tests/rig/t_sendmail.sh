@@ -9,59 +9,11 @@ set -u
 . tests/lib/tap.sh
 . tests/rig/rig.sh
 
-B=${B:-build}
-
 rig_can || tap_skip "sendmail with Tidemark" "$rig_why"
 rig_start || exit 1
-conf=$RIG/tidemark.conf
-log=$RIG/var/tidemark.log
+. tests/rig/tidemark.sh
 
 # ---- words -----------------------------------------------------------------
-
-# Started as root, it runs as somebody else: as it will be in earnest.
-configure()
-{
-	install -d -o daemon -m 755 "$RIG/var" "$RIG/var/state" "$RIG/run"
-	cat >"$conf" <<-END
-		user = daemon
-		runtime_dir = $RIG/run
-		state_dir = $RIG/var/state
-		log = $log
-		log_level = debug
-		max_workers = 400
-
-		[profile external]
-		socket = local:$RIG/run/external.sock
-		daemons = MTA-ext
-
-		[profile internal]
-		socket = local:$RIG/run/internal.sock
-		daemons = MTA-int
-		on_error = tempfail
-	END
-}
-
-tidemark()
-{
-	"$B/tidemark" -c "$conf" "$@"
-}
-
-launch()
-{
-	rig_spawn tidemarkd "$RIG/bin/tidemarkd" -f -c "$conf"
-	within 10 tidemark status || {
-		cat "$RIG/tidemarkd.out"
-		return 1
-	}
-}
-
-# status FIELD - from `status --json'; of a list, how many.
-status()
-{
-	tidemark status --json | perl -MJSON::PP -0777 -e '
-		$v = decode_json(<STDIN>)->{$ARGV[0]};
-		print ref $v ? scalar @$v : $v' "$1"
-}
 
 # json FILE [KEY VALUE] - each line of the file is an object, in which the key
 # has that value; there is at least one.
@@ -77,21 +29,6 @@ json()
 			    or die "$key is not $value: $_";
 		}
 		$. > 0 or die "$file is empty\n"' "$@"
-}
-
-# pid_of collector|acceptor - only if it is one of ours: it may get killed.
-pid_of()
-{
-	pid=$(status "${1}_pid")
-	case $(readlink "/proc/${pid:-none}/exe") in
-	"$RIG"/bin/*)
-		echo "$pid"
-		;;
-	*)
-		echo "the $1 is not process ${pid:-none}" >&2
-		return 1
-		;;
-	esac
 }
 
 # children PID
@@ -441,7 +378,7 @@ farewell()
 		gone "$collector" "$acceptor"
 }
 
-configure
+settings "log_level = debug;max_workers = 400" "" "on_error = tempfail"
 if check "Tidemark starts" launch; then
 	profiles
 	order

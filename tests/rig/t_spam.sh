@@ -9,39 +9,9 @@ set -u
 . tests/lib/tap.sh
 . tests/rig/rig.sh
 
-B=${B:-build}
-
 rig_can || tap_skip "reputation behind sendmail" "$rig_why"
 rig_start || exit 1
-conf=$RIG/tidemark.conf
-log=$RIG/var/tidemark.log
-
-# settings LINE... - of the external profile.
-settings()
-{
-	install -d -o daemon -m 755 "$RIG/var" "$RIG/var/state" "$RIG/run"
-	{
-		echo "user = daemon"
-		echo "runtime_dir = $RIG/run"
-		echo "state_dir = $RIG/var/state"
-		echo "log = $log"
-		echo "spam_reports = 500"
-		echo "[profile external]"
-		echo "socket = local:$RIG/run/external.sock"
-		echo "daemons = MTA-ext"
-		for line; do
-			echo "$line"
-		done
-		echo "[profile internal]"
-		echo "socket = local:$RIG/run/internal.sock"
-		echo "daemons = MTA-int"
-	} >"$conf"
-}
-
-tidemark()
-{
-	"$B/tidemark" -c "$conf" "$@"
-}
+. tests/rig/tidemark.sh
 
 # The dialogue of one message; FILE has its headers and body.
 send()
@@ -125,9 +95,8 @@ message "$RIG/other" alice@mx.rig.test "The gardening club meets on the first
 of May at the town hall, as every year; bring cake, seeds and good weather,
 and tell the treasurer whether you can lend a hand with the new greenhouse."
 
-settings 'spam_mode = enforce' 'addresses_mode = enforce'
-rig_spawn tidemarkd "$RIG/bin/tidemarkd" -f -c "$conf"
-check "starts" within 20 tidemark status
+settings "spam_reports = 500" "spam_mode = enforce;addresses_mode = enforce" ""
+check "starts" launch
 
 # ---- addresses -------------------------------------------------------------
 
@@ -182,7 +151,7 @@ check "other mail passes" passes a@from.test alice@mx.rig.test "$RIG/other"
 check "a forged tag stays where nobody tags" within 20 has_header alice@sink.test \
 	'X-Tidemark-Spam: forged'
 
-settings 'spam_mode = enforce' 'spam_action = tag'
+settings "spam_reports = 500" "spam_mode = enforce;spam_action = tag" ""
 check "tag instead" tidemark reload
 check "it passes" passes d@from.test bob@mx.rig.test "$RIG/narrow"
 check "with a header" within 10 has_header bob@sink.test \
@@ -193,7 +162,7 @@ check "other mail passes" passes d@from.test alice@mx.rig.test "$RIG/other"
 check "and loses its forged header" within 10 lacks_header alice@sink.test \
 	'X-Tidemark-Spam'
 
-settings 'spam_mode = enforce'
+settings "spam_reports = 500" "spam_mode = enforce" ""
 check "refuse again" tidemark reload
 check "so it is" refused '550 5.7.1 This' b@from.test bob@mx.rig.test \
 	"$RIG/narrow"
