@@ -85,6 +85,7 @@ records()
 fills_the_disk()
 {
 	how=
+	[ "$1" != merge ] || how=--json # a refusal has no other output
 	call "$@" >/dev/full 2>"$D/err"
 	same "exit status $?" "exit status 2" &&
 		grep 'cannot write the output' "$D/err"
