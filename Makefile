@@ -265,7 +265,7 @@ lint: deps-lint
 # Pages lie beside the programs; some are made from tables.
 MANUALS := $(filter-out build/%,$(wildcard */tidemark*.[1-9] \
 	*/man/tidemark*.[1-9]))
-MADE     = $(B)/man/tidemark.conf.5
+MADE     = $(B)/man/tidemark.conf.5 $(B)/man/tidemark-counters.7
 
 man: $(MADE)
 
@@ -273,6 +273,12 @@ $(B)/man/tidemark.conf.5: conf/tidemark.conf.5.in $(B)/tidemark
 	@mkdir -p $(@D)
 	@$(B)/tidemark config --man >$@.list
 	@sed -e '/^@PARAMS@$$/{r $@.list' -e 'd}' $< >$@
+	@rm -f $@.list
+
+$(B)/man/tidemark-counters.7: tools/man/tidemark-counters.7.in $(B)/tidemark
+	@mkdir -p $(@D)
+	@$(B)/tidemark counters --man >$@.list
+	@sed -e '/^@COUNTERS@$$/{r $@.list' -e 'd}' $< >$@
 	@rm -f $@.list
 
 # A page that goes by several names is linked to from the others.

@@ -233,6 +233,8 @@ do_audit(struct collector *c, int fd, const struct tide_line *line)
 		say_err(fd, err.text);
 		return;
 	}
+	tide_count(c->map->counters, TIDE_COUNT_AUDITS, 1);
+	tide_count(c->map->counters, TIDE_COUNT_AUDIT_FAULTS, chore.count);
 	if (chore.count > 0)
 		tide_log(TIDE_LOG_ERROR, "audit: %u faults, the first: %s",
 		    chore.count, chore.err.text);

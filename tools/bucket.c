@@ -229,11 +229,16 @@ reset(const struct tool *t, const struct view *v, const struct wish *w,
 		empty(&l);
 		return TOOL_ERROR;
 	}
+	if (l.count > 0)
+		qsort(l.item, l.count, sizeof *l.item, by_key);
 	code = reset_one(t, key.text, w, &n);
-	for (i = 0; code == TOOL_OK && i < l.count; i++)
+	for (i = 0; code == TOOL_OK && i < l.count; i++) {
+		if (i > 0 && strcmp(l.item[i].key, l.item[i - 1].key) == 0)
+			continue; /* the same key in another group */
 		if (strcmp(l.item[i].key, key.text) != 0 &&
 		    view_is_of(&key, l.item[i].key))
 			code = reset_one(t, l.item[i].key, w, &n);
+	}
 	empty(&l);
 	if (code != TOOL_OK)
 		return code;

@@ -2,7 +2,9 @@
  * counters - every counter with its meaning; with its value where there is a
  * map to read.
  */
+#include <ctype.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "counters.h"
 #include "output.h"
@@ -38,6 +40,7 @@ put_json(const struct view *v, enum tide_counter id)
 	json_text(&j, "name", tide_counter_info[id].name);
 	json_text(&j, "scope", scope_name(tide_counter_info[id].scope));
 	json_text(&j, "help", tide_counter_info[id].help);
+	json_text(&j, "act", tide_counter_info[id].act);
 	if (v->map != NULL)
 		counter_json(&j, v, id);
 	json_record_end(&j);
@@ -57,14 +60,70 @@ put_text(const struct view *v, enum tide_counter id)
 	    value, tone(TONE_FAINT), c->help, tone(TONE_PLAIN));
 }
 
+/* ---- the manual -------------------------------------------------------- */
+
+#define MAN_WIDTH 76
+
+/* A word; dashes that can be copied.  Its width. */
+static size_t
+put_word(const char *word, size_t length)
+{
+	size_t i, width = length;
+
+	for (i = 0; i < length; i++)
+		if (word[i] == '-') {
+			(void)fputs("\\-", stdout);
+			width++;
+		} else {
+			(void)putchar(word[i]);
+		}
+	return width;
+}
+
+/* As mdoc(7) has it: each sentence begins a line, none is too long. */
+static void
+put_sentences(const char *text)
+{
+	size_t n, at = 0;
+
+	while (*text != '\0') {
+		n = strcspn(text, " ");
+		if (at > 0 && at + 1 + n > MAN_WIDTH) {
+			(void)putchar('\n');
+			at = 0;
+		}
+		if (at > 0) {
+			(void)putchar(' ');
+			at++;
+		}
+		at += put_word(text, n);
+		if (text[n] == ' ' && text[n - 1] == '.')
+			at = MAN_WIDTH;
+		text += n + (text[n] == ' ');
+	}
+	(void)fputs(".\n", stdout);
+}
+
 static void
 put_man(enum tide_counter id)
 {
+	static const char *const by[] = { [TIDE_BY_WORKER] = "the workers",
+		[TIDE_BY_ACCEPTOR] = "the acceptor",
+		[TIDE_BY_COLLECTOR] = "the collector" };
 	const struct tide_counter_info *c = &tide_counter_info[id];
+	char help[160];
 
-	printf(".It Cm %s\n%s%s.\n", c->name, c->help,
-	    c->scope == TIDE_SCOPE_PROFILE ? ", for each profile" : "");
+	(void)snprintf(help, sizeof help, "%c%s",
+	    toupper((unsigned char)c->help[0]), c->help + 1);
+	printf(".It Cm %s\n", c->name);
+	put_sentences(help);
+	printf("Counted by %s%s;\n.Li tidemark_%s_total .\n.Pp\n", by[c->by],
+	    c->scope == TIDE_SCOPE_PROFILE ? ", for each profile" : "",
+	    c->name);
+	put_sentences(c->act);
 }
+
+/* ---- from here --------------------------------------------------------- */
 
 /* Whether a daemon runs or not: without a map there are no values. */
 static int

@@ -13,7 +13,7 @@ static const struct column columns[] = {
 	{ "key", "KEY", 0, 0, true },
 	{ "cause", "CAUSE", 9, 0, true },
 	{ "reason", "REASON", 18, 0, true },
-	{ "left_ms", "LEFT", 10, 0, false },
+	{ "remaining_ms", "LEFT", 10, 0, false },
 	{ "until", "UNTIL", 23, 110, true },
 	{ "times", "TIMES", 5, 0, false },
 	{ "profile", "PROFILE", 10, 132, true },

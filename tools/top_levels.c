@@ -32,7 +32,7 @@ static const struct column columns[] = {
 	{ "depth", "", 0, TOP_HIDDEN, false },
 	{ "rate", "RATE", 7, 0, false },
 	{ "leak_ms", "", 0, TOP_HIDDEN, false },
-	{ "time_ms", "TIME", 11, 0, false },
+	{ "due_ms", "TIME", 11, 0, false },
 	{ "state", "STATE", 7, 0, true },
 };
 

@@ -55,7 +55,7 @@ tell_ban(const struct why *w, const struct tide_ban *b)
 		json_text(&j, "cause", cause);
 		json_time(&j, "since", b->since_ms);
 		json_time(&j, "until", b->until_ms);
-		json_number(&j, "left_ms", b->until_ms - w->now);
+		json_number(&j, "remaining_ms", b->until_ms - w->now);
 		json_number(&j, "times", b->times);
 		json_record_end(&j);
 		return;

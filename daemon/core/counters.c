@@ -4,7 +4,8 @@
 #include "tidemark/counters.h"
 
 const struct tide_counter_info tide_counter_info[TIDE_COUNTER_COUNT] = {
-#define X(id, name, scope, help) { #name, TIDE_SCOPE_##scope, help },
+#define X(id, name, scope, by, help, act) \
+	{ #name, TIDE_SCOPE_##scope, TIDE_BY_##by, help, act },
 	TIDE_COUNTERS(X)
 #undef X
 };

@@ -217,6 +217,8 @@ check "a report by its queue id" \
 check "is a drop for its sender" json '$r->{level} == 1 &&
 	$r->{key} eq "tagged\@bulk.example|203.0.113.0/24"' \
     bucket list --group CBSENDER
+check "both buckets of it are emptied, and counted once" \
+    says 'emptied 2 buckets ' tidemark bucket reset tagged@bulk.example
 check "one that is not in the ring" exits 1 \
     tidemark report content-blocked --queue-id NOSUCHID
 check "and how far it reaches" \
@@ -295,7 +297,9 @@ check "and ends by itself" within 3 passes 192.0.2.9 short@hand.example
 
 # ---- audit -------------------------------------------------------------------
 
+audits=$(counter audits)
 check "audit on a quiet map" says 'agree' tidemark audit
+check "is counted" test "$(counter audits)" -gt "$audits"
 audits_under_load()
 {
 	"$FEED" -s "local:$D/run/external.sock" -n 3000 -c 6 --unique --quiet \

@@ -325,6 +325,8 @@ valid()
 	perl -MJSON::PP -e 'while (<STDIN>) {
 			my $r = decode_json($_);
 			$r->{version} == 1 or die "no version: $_";
+			my @keys = /"(\w+)":/g;
+			@keys == keys %$r or die "a key stands twice: $_";
 			$seen{$r->{type}}++;
 		}
 		$seen{$_} or die "no $_\n" for @ARGV' "$@" <"$D/batch"

@@ -113,10 +113,39 @@ counters_exist()
 	# shellcheck disable=SC2046 # words, by intent
 	sed -n 's/^\.Li //p' $(pages) |
 		tr -s ' ,.;()' '\n' | grep -E '^[a-z]+_[a-z_]+$' |
+		sed 's/^tidemark_\(.*\)_total$/\1/' |
 		grep -vE '^(milter|mdb)_' | sort -u >"$dir/named"
 	comm -13 "$dir/known" "$dir/named" >"$dir/unknown"
 	cat "$dir/unknown"
 	[ -s "$dir/named" ] && ! [ -s "$dir/unknown" ]
+}
+
+counters_in_page()
+{
+	sort -u "$dir/counters" >"$dir/table.counters"
+	section COUNTERS "$B/man/tidemark-counters.7" |
+		sed -n 's/^\.It Cm //p' | sort -u >"$dir/page.counters"
+	both "$dir/table.counters" "$dir/page.counters"
+}
+
+# What is said to do about it speaks of commands and settings that there are.
+counters_act()
+{
+	section COUNTERS "$B/man/tidemark-counters.7" | tr '\n' ' ' |
+		sed 's/\\-/-/g' |
+		grep -oE 'tidemark [a-z]+( [a-z]+)?( --[a-z-]+)?' |
+		sort -u | while read -r _ name word option; do
+		case $word in --*) option=$word ;; esac
+		"$B/tidemark" "$name" --help >"$dir/help" 2>&1 || option=none
+		[ -z "$option" ] || grep -q -e "$option" "$dir/help" ||
+			echo "tidemark $name $word $option"
+	done >"$dir/wrong"
+	section COUNTERS "$B/man/tidemark-counters.7" |
+		grep -v '^\.' | grep -oE '\b[a-z0-9]+_[a-z_]+\b' | sort -u |
+		comm -13 "$dir/known" - | grep -v '^smtpd_\|^check_policy' \
+		>>"$dir/wrong"
+	cat "$dir/wrong"
+	! [ -s "$dir/wrong" ]
 }
 
 # ---- options -----------------------------------------------------------------
@@ -318,6 +347,8 @@ check "conf/tidemark.conf is what the table says" \
 check "every setting that a manual names is one" settings_exist
 check "no counter is named twice" counters_once
 check "every counter that a manual names is one" counters_exist
+check "every counter is in tidemark-counters(7), and no other" counters_in_page
+check "what to do about them can be done" counters_act
 
 if has tidemarkd daemon; then
 	check "options of tidemarkd: help and manual agree" \
