@@ -15,12 +15,17 @@
 #   make bench       ratios against null filters and plain structures
 #   make deps        what building needs (apt as root; else says the line)
 #   make install     DESTDIR= PREFIX=
+#   make deb         Debian packages in build/deb, checked by lintian
+#   make check-deb   their life: install, start, upgrade, remove, purge
 #   make clean
 #
 # Options:
 #   CC=clang         either compiler; both build without a warning
 #   B=DIR            where to build (the sanitizer builds use their own)
 #   SAN=LIST         -fsanitize=LIST, without jemalloc
+#   CPPFLAGS= CFLAGS= LDFLAGS=   come after our own, and so win over them
+#   WERROR=          warnings are no errors (a compiler newer than we are)
+#   UNITDIR=DIR SYSUSERSDIR=DIR TMPFILESDIR=DIR   where systemd looks
 
 CC      = gcc
 B       = build
@@ -28,17 +33,26 @@ SAN     =
 PREFIX  = /usr/local
 DESTDIR =
 VERSION = 0.1
+UNITDIR = $(PREFIX)/lib/systemd/system
+SYSUSERSDIR = $(PREFIX)/lib/sysusers.d
+TMPFILESDIR = $(PREFIX)/lib/tmpfiles.d
 
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 OPT      = -O2 -g
+# Defined twice, in different ways, it would be an error.
+FORTIFY  = $(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),, \
+	   -D_FORTIFY_SOURCE=2)
 HARDEN   = -fstack-protector-strong -fstack-clash-protection \
-	   -D_FORTIFY_SOURCE=2 -fcf-protection -fPIE
+	   $(FORTIFY) -fcf-protection -fPIE
+WERROR   = -Werror
 WARN     = -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes \
-	   -Wmissing-prototypes -Wpointer-arith -Wvla -Werror
-CPPFLAGS = -D_GNU_SOURCE -Iinclude -DTIDE_VERSION='"$(VERSION)"'
-CFLAGS   = -std=c11 $(OPT) $(HARDEN) $(WARN) -fvisibility=hidden -pthread
-LDFLAGS  = -pie -Wl,-z,relro,-z,now -Wl,--as-needed -pthread
+	   -Wmissing-prototypes -Wpointer-arith -Wvla $(WERROR)
+OUR_CPPFLAGS = -D_GNU_SOURCE -Iinclude -DTIDE_VERSION='"$(VERSION)"'
+OUR_CFLAGS   = -std=c11 $(OPT) $(HARDEN) $(WARN) -fvisibility=hidden -pthread
+OUR_LDFLAGS  = -pie -Wl,-z,relro,-z,now -Wl,--as-needed -pthread
+COMPILE  = $(CC) $(OUR_CPPFLAGS) $(OUR_CFLAGS) $(CPPFLAGS) $(CFLAGS)
+LINK     = $(CC) $(OUR_LDFLAGS) $(LDFLAGS)
 # Static: the shared one brings two more libraries, and every fork pays for
 # each mapping.
 MALLOC   = -l:libjemalloc_pic.a
@@ -46,8 +60,8 @@ MALLOC   = -l:libjemalloc_pic.a
 ifneq ($(SAN),)
 OPT      = -O1 -g -fno-omit-frame-pointer
 HARDEN   = -fPIE
-CFLAGS  += -fsanitize=$(SAN) -fno-sanitize-recover=all
-LDFLAGS += -fsanitize=$(SAN)
+OUR_CFLAGS  += -fsanitize=$(SAN) -fno-sanitize-recover=all
+OUR_LDFLAGS += -fsanitize=$(SAN)
 MALLOC   =
 endif
 
@@ -77,12 +91,16 @@ TEST_DEPS  = $(BUILD_DEPS) m4 perl swaks sasl2-bin libsasl2-modules \
 	     libsasl2-modules-db libdb5.3 libldap-2.5-0 libnsl2 libsasl2-2 \
 	     libssl3 libwrap0 libicu72 lmdb-utils mandoc iproute2 nftables spin \
 	     libgmime-3.0-dev pkgconf tmux
+DEB_DEPS   = $(BUILD_DEPS) debhelper dpkg-dev fakeroot lintian git \
+	     libgmime-3.0-dev pkgconf
 LINT_DEPS  = clang clang-format clang-tidy cppcheck shellcheck
 
 deps:
 	@conf/deps.sh "building Tidemark" $(BUILD_DEPS)
 deps-test:
 	@conf/deps.sh "testing Tidemark" $(TEST_DEPS)
+deps-deb:
+	@conf/deps.sh "packaging Tidemark" $(DEB_DEPS)
 deps-lint:
 	@conf/deps.sh "checking Tidemark" $(TEST_DEPS) $(LINT_DEPS)
 
@@ -93,17 +111,17 @@ $(LIB): $(call obj,$(CORE_SRC))
 	ar rcs $@ $^
 
 $(B)/tidemarkd: $(call obj,$(DAEMON_SRC)) $(LIB)
-	$(CC) $(LDFLAGS) -o $@ $^ $(CORELIBS) $(MALLOC)
+	$(LINK) -o $@ $^ $(CORELIBS) $(MALLOC)
 
 $(B)/tidemark-milter: $(call obj,$(MILTER_SRC)) $(LIB)
-	$(CC) $(LDFLAGS) -o $@ $^ -lmilter $(CORELIBS) $(MALLOC)
+	$(LINK) -o $@ $^ -lmilter $(CORELIBS) $(MALLOC)
 
 $(B)/tidemark: $(call obj,$(TOOLS_SRC)) $(LIB)
-	$(CC) $(LDFLAGS) -o $@ $^ -lncursesw -ltinfo $(CORELIBS) $(MALLOC)
+	$(LINK) -o $@ $^ -lncursesw -ltinfo $(CORELIBS) $(MALLOC)
 
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(COMPILE) -MMD -MP -c -o $@ $<
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
@@ -120,11 +138,11 @@ MTA := $(call obj,$(addprefix tests/load/,mta.c mta_command.c mta_macros.c \
 	mta_changes.c wire.c))
 BOX := $(call obj,tests/load/mailbox.c tests/load/address.c)
 
-$(B)/obj/tests/%.o: CPPFLAGS += -Itests/lib -Itests/load -Itests/bench
+$(B)/obj/tests/%.o: OUR_CPPFLAGS += -Itests/lib -Itests/load -Itests/bench
 
 $(B)/tests/%: $(B)/obj/tests/%.o $(TESTLIB) $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(TESTLIBS) $(CORELIBS)
+	$(LINK) -o $@ $(filter %.o,$^) $(LIB) $(TESTLIBS) $(CORELIBS)
 
 FEED = $(B)/tests/load/feed
 $(FEED): $(call obj,tests/load/replay.c tests/load/tally.c) $(MTA) $(BOX)
@@ -139,7 +157,7 @@ $(B)/tests/core/t_text_gmime: TESTLIBS = $(shell pkg-config --libs gmime-3.0)
 $(B)/tests/bench/b_text: TESTLIBS = $(shell pkg-config --libs gmime-3.0)
 $(B)/obj/tests/core/t_text_gmime.o $(B)/obj/tests/core/oracle.o \
 $(B)/obj/tests/bench/b_text.o: \
-    CPPFLAGS += $(shell pkg-config --cflags gmime-3.0)
+    OUR_CPPFLAGS += $(shell pkg-config --cflags gmime-3.0)
 $(B)/tests/core/t_tags: $(call obj,milter/tags.c)
 $(B)/tests/reproduce/reproduce: $(call obj,$(addprefix tests/reproduce/, \
 	paper.c simulate.c))
@@ -162,7 +180,7 @@ SEEDS := $(addprefix $(B)/tests/fuzz/t_,$(FUZZ))
 $(SEEDS): $(B)/tests/fuzz/t_%: $(B)/obj/tests/fuzz/fuzz_%.o \
     $(B)/obj/tests/fuzz/replay.o $(TESTLIB) $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ $(CORELIBS)
+	$(LINK) -o $@ $^ $(CORELIBS)
 $(B)/tests/fuzz/t_policy $(B)/tests/fuzz/fuzz_policy: \
 	$(call obj,milter/policy_request.c)
 SCRIPTS  := $(wildcard tests/tools/t_*.sh tests/tree/t_*.sh tests/race/t_*.sh \
@@ -209,7 +227,7 @@ test-all: deps-lint
 	@RESULTS=$(CURDIR)/$(B)/results tests/each \
 	    "$(MAKE) test" "$(MAKE) check-asan" "$(MAKE) check-tsan" \
 	    "$(MAKE) storm" "$(MAKE) check-memory" "$(MAKE) check-clang" \
-	    "$(MAKE) lint"
+	    "$(MAKE) lint" "$(MAKE) check-deb"
 
 storm: deps-test
 	@$(MAKE) -s test-programs
@@ -240,7 +258,7 @@ fuzz: deps-lint
 FUZZERS = $(addprefix $(B)/tests/fuzz/fuzz_,$(FUZZ))
 fuzz-programs: $(FUZZERS)
 
-$(FUZZERS): LDFLAGS += -fsanitize=fuzzer
+$(FUZZERS): OUR_LDFLAGS += -fsanitize=fuzzer
 
 # ---- lint ----------------------------------------------------------------
 
@@ -252,7 +270,7 @@ PRODUCT = $(filter-out tests/%,$(filter %.c,$(SOURCES)))
 lint: deps-lint
 	@clang-format --dry-run -Werror $(SOURCES)
 	@clang-tidy --quiet --warnings-as-errors='*' $(PRODUCT) -- \
-	    $(CPPFLAGS) -std=c11
+	    $(OUR_CPPFLAGS) -std=c11
 	@cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr \
 	    --enable=warning,portability,performance -Iinclude \
 	    --suppress=missingIncludeSystem \
@@ -316,14 +334,29 @@ install: all install-man
 	install -d $(DESTDIR)/etc/tidemark/conf.d
 	test -e $(DESTDIR)/etc/tidemark/tidemark.conf || \
 	    install -m 644 conf/tidemark.conf $(DESTDIR)/etc/tidemark
-	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system \
-	    $(DESTDIR)$(PREFIX)/lib/sysusers.d
-	sed 's|@SBINDIR@|$(PREFIX)/sbin|' conf/systemd/tidemark.service \
-	    >$(DESTDIR)$(PREFIX)/lib/systemd/system/tidemark.service
-	sed 's|@BINDIR@|$(PREFIX)/bin|' conf/systemd/tidemark-egress.service \
-	    >$(DESTDIR)$(PREFIX)/lib/systemd/system/tidemark-egress.service
-	install -m 644 conf/systemd/tidemark.sysusers.conf \
-	    $(DESTDIR)$(PREFIX)/lib/sysusers.d/tidemark.conf
+	install -d $(DESTDIR)$(UNITDIR)
+	for unit in conf/systemd/*.service; do \
+	    sed -e 's|@SBINDIR@|$(PREFIX)/sbin|' -e 's|@BINDIR@|$(PREFIX)/bin|' \
+		$$unit >$(DESTDIR)$(UNITDIR)/$${unit##*/} || exit 1; done
+	install -D -m 644 conf/systemd/tidemark.sysusers.conf \
+	    $(DESTDIR)$(SYSUSERSDIR)/tidemark.conf
+	install -D -m 644 conf/systemd/tidemark.tmpfiles.conf \
+	    $(DESTDIR)$(TMPFILESDIR)/tidemark.conf
+
+# ---- Debian packages -----------------------------------------------------
+
+deb: deps-deb
+	@B=$(B) conf/deb.sh $(VERSION)
+
+# Starts nothing on this machine: an overlay over it, in namespaces.
+check-deb: deps-deb
+	@$(MAKE) -s $(FEED)
+	@B=$(B) FEED=$(FEED) tests/run tests/deb/t_*.sh
+
+# What a package is tested with while it is built: needs nothing but itself.
+check:
+	@$(MAKE) -s $(UNIT)
+	@B=$(B) tests/run $(UNIT)
 
 # ---- bench ---------------------------------------------------------------
 
@@ -341,9 +374,10 @@ bench: deps-test
 clean:
 	rm -rf $(B) run
 
-.PHONY: all deps deps-test deps-lint run test test-all test-programs \
-	check-san check-asan check-tsan check-clang check-memory storm fuzz \
-	fuzz-programs reproduce-memory lint man install install-man \
+.PHONY: all deps deps-test deps-lint deps-deb run test test-all \
+	test-programs check deb check-deb check-san check-asan check-tsan \
+	check-clang check-memory storm fuzz fuzz-programs reproduce-memory \
+	lint man install install-man \
 	bench reproduce clean
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -19,6 +19,7 @@
 #include "daemon.h"
 
 #define BACKLOG 1024
+#define MTA_GROUP "tidemark-mta"
 
 /* ---- unix sockets ------------------------------------------------------ */
 
@@ -154,14 +155,32 @@ listen_inet(const char *text, struct tide_err *err)
 
 /* ---- what the supervisor asks for -------------------------------------- */
 
+/*
+ * Nobody has said whom a socket is for: offer it to the mail servers' group, if
+ * there is one and we are in it.  If not, it stays with our own group.
+ */
+static void
+offer_to_mta(const char *path)
+{
+	const struct group *g = getgrnam(MTA_GROUP);
+
+	if (g != NULL)
+		(void)!chown(path, (uid_t)-1, g->gr_gid);
+}
+
 static int
 listen_at(
     const char *socket, uint32_t mode, const char *group, struct tide_err *err)
 {
+	const char *path = socket + strlen("local:");
+	int fd;
+
 	if (strncmp(socket, "inet:", 5) == 0)
 		return listen_inet(socket + 5, err);
-	return listen_local(
-	    socket + strlen("local:"), (mode_t)mode, group, err);
+	fd = listen_local(path, (mode_t)mode, group, err);
+	if (fd >= 0 && group[0] == '\0')
+		offer_to_mta(path);
+	return fd;
 }
 
 int

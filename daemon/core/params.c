@@ -307,8 +307,9 @@ const struct tide_param tide_params[] = {
 	  .help = "Permissions of a local socket." },
 	{ PROFILE(socket_group), RESTART, .kind = TIDE_PARAM_STRING,
 	  .fallback = "",
-	  .help = "The group of a local socket, such as the mail server's. "
-		"Empty leaves the daemon's own." },
+	  .help = "The group of a local socket, such as the mail server's; "
+		"the daemon's user has to be in it. Empty means tidemark-mta "
+		"where that is so, and else the daemon's own." },
 	{ PROFILE(daemons), RELOAD, .kind = TIDE_PARAM_WORDS, .fallback = "",
 	  .help = "Mail that comes from a daemon with one of these names "
 		"({daemon_name}) gets this profile, "
@@ -499,8 +500,9 @@ const struct tide_param tide_params[] = {
 	  .help = "Permissions of a local socket." },
 	{ POLICY(socket_group), RESTART, .kind = TIDE_PARAM_STRING,
 	  .fallback = "",
-	  .help = "The group of a local socket, such as postfix. "
-		"Empty leaves the daemon's own." },
+	  .help = "The group of a local socket, such as postfix; the "
+		"daemon's user has to be in it. Empty means tidemark-mta "
+		"where that is so, and else the daemon's own." },
 	{ POLICY(last_request), RELOAD, .kind = TIDE_PARAM_CHOICE,
 	  .fallback = "end-of-message", .choices = last_requests,
 	  .help = "The last request that Postfix makes for a message, by the "

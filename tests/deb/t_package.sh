@@ -1,0 +1,328 @@
+#!/bin/sh
+# t_package - the life of the packages that `make deb' has built, on a machine
+# of their own under a systemd of its own: installed, started, mail, upgraded
+# with what it knew, removed, purged.
+# shellcheck disable=SC2016 # perl and the inner shell, by intent
+set -u
+. tests/lib/tap.sh
+. tests/deb/box.sh
+
+B=${B:-build}
+FEED=${FEED:-$B/tests/load/feed}
+deb=$(find "$B/deb" -name 'tidemark_*.deb' 2>/dev/null)
+
+[ -n "$deb" ] || tap_skip "the packages" "none are built (make deb)"
+box_can || tap_skip "the life of the packages" "$box_why"
+
+work=$(mktemp -d) || exit 2
+trap 'box_close; rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
+
+# ---- what goes into the box --------------------------------------------------
+
+# repack PACKAGE VERSION - the same as a later version, into $work; with
+# another default in the configuration file, so that dpkg has to choose.
+repack()
+{
+	rm -rf "$work/tree"
+	dpkg-deb -R "$1" "$work/tree" &&
+		sed -i "s/^Version: .*/Version: $2/" \
+			"$work/tree/DEBIAN/control" &&
+		echo "# shipped with $2" \
+			>>"$work/tree/etc/tidemark/tidemark.conf" &&
+		dpkg-deb --root-owner-group -b "$work/tree" \
+			"$work/tidemark_$2.deb"
+}
+
+# Six drops that hardly leak, then banned.
+site_conf()
+{
+	cat <<-END
+		[profile external]
+		oksender_mode = enforce
+		oksender_limit = 6/1h
+		oksender_leak = 1h
+		oksender_ban = 1h
+		[profile internal]
+	END
+}
+
+# letter FROM - a mailbox with one message.
+letter()
+{
+	printf 'From %s Mon Mar  3 07:52:10 2025\nReturn-Path: <%s>\nFrom: %s\n' \
+		"$1" "$1" "$1"
+	printf 'To: ann@example.org\nSubject: x\n\nx\n\n'
+}
+
+# ---- words -------------------------------------------------------------------
+
+is()
+{
+	same "$(box systemctl "$1" "$3" 2>&1)" "$2"
+}
+
+property()
+{
+	box systemctl show -P "$1" "${2:-tidemark}"
+}
+
+# looks PATH MODE OWNER GROUP
+looks()
+{
+	same "$(box stat -c '%a %U %G' "$1")" "$2 $3 $4"
+}
+
+# as USER COMMAND... - with all its groups, as servers change to a user.
+as()
+{
+	as_user=$1
+	shift
+	box setpriv --reuid="$as_user" --regid="$(box id -g "$as_user")" \
+		--init-groups "$@"
+}
+
+# mail USER COUNT FROM - how many passed is in $passed.
+mail()
+{
+	letter "$3" >"$work/letter"
+	box sh -c 'cat >/tmp/letter && chmod 644 /tmp/letter' <"$work/letter"
+	as "$1" /srv/box/feed -s local:/run/tidemark/external.sock -n "$2" \
+		--client 192.0.2.1 --quiet /tmp/letter >"$work/out" 2>&1
+	cat "$work/out"
+	passed=$(sed -n 's/.*\backed=\([0-9]*\).*/\1/p' "$work/out")
+}
+
+# sends PASSED USER COUNT FROM
+sends()
+{
+	want=$1
+	shift
+	mail "$@"
+	same "$passed" "$want"
+}
+
+tidemark()
+{
+	box tidemark "$@"
+}
+
+# json EXPRESSION COMMAND... - true if it holds for some record, $r.
+json()
+{
+	want=$1
+	shift
+	tidemark "$@" --json >"$work/json" 2>&1
+	cat "$work/json"
+	WANT=$want perl -MJSON::PP -ne '
+		$r = decode_json($_);
+		$ok = 1 if eval $ENV{WANT};
+		die $@ if $@;
+		END { exit($ok ? 0 : 1) }' "$work/json"
+}
+
+answers()
+{
+	tidemark status
+}
+
+install_deb()
+{
+	box env DEBIAN_FRONTEND=noninteractive dpkg --force-confold -i "$@" &&
+		is is-active active tidemark && within 30 answers
+}
+
+# What has been written in the box, but for what dpkg and systemd keep of it,
+# and for the files of users and groups, which stay.
+census()
+{
+	box_written |
+		grep -vE '^/(var/(lib/dpkg|log|cache|tmp)|srv/box)/' |
+		grep -vE '^/etc/(\.pwd\.lock|(passwd|group|g?shadow)-?)$' | sort
+}
+
+# ---- installed ---------------------------------------------------------------
+
+listens_for_mta()
+{
+	looks /run/tidemark/external.sock 660 tidemark tidemark-mta &&
+		looks /run/tidemark/internal.sock 660 tidemark tidemark-mta &&
+		looks /run/tidemark/control.sock 660 tidemark tidemark
+}
+
+folders()
+{
+	looks /run/tidemark 755 tidemark tidemark &&
+		looks /var/lib/tidemark 750 tidemark tidemark &&
+		looks /etc/tidemark/conf.d 755 root root
+}
+
+# No capability, no way to more, system calls filtered.
+confined()
+{
+	box cat "/proc/$(property MainPID)/status" >"$work/status"
+	grep -E 'Cap|NoNew|Seccomp:' "$work/status"
+	grep -q '^CapEff:.*0000000000000000' "$work/status" &&
+		grep -q '^NoNewPrivs:.*1' "$work/status" &&
+		grep -q '^Seccomp:.*2' "$work/status"
+}
+
+others_are_off()
+{
+	is is-enabled disabled tidemark-egress &&
+		is is-active inactive tidemark-egress
+}
+
+# ---- the watchdog ------------------------------------------------------------
+
+another_pid()
+{
+	[ "$(property MainPID)" -ne "$1" ] && is is-active active tidemark
+}
+
+# A supervisor that hangs.  Three seconds for the test, thirty in the unit.
+watchdog_bites()
+{
+	box sh -c 'mkdir -p /run/systemd/system/tidemark.service.d &&
+	    printf "[Service]\nWatchdogSec=3s\n" \
+	    >/run/systemd/system/tidemark.service.d/box.conf &&
+	    systemctl daemon-reload && systemctl restart tidemark' || return
+	hung=$(property MainPID)
+	box kill -STOP "$hung" && within 60 another_pid "$hung" &&
+		within 30 answers
+	rc=$?
+	box sh -c 'rm -r /run/systemd/system/tidemark.service.d &&
+	    systemctl daemon-reload && systemctl restart tidemark'
+	return $rc
+}
+
+# ---- what is to outlive an upgrade -------------------------------------------
+
+# Three of busy's in its bucket, many banned, early remembered.
+knows()
+{
+	check "$1: a bucket is as full" \
+		json '$r->{level} == 3 && $r->{key} =~ /^busy@/' bucket list
+	check "$1: a ban stands" json '$r->{key} =~ /^many@/' banned
+	check "$1: and is enforced" sends 0 postfix 1 many@x.example
+	check "$1: what passed is remembered" \
+		tidemark query --from early@x.example
+}
+
+bucket_is_there()
+{
+	tidemark bucket list | grep -q busy@
+}
+
+conffile_kept()
+{
+	box grep -q '^# ours$' /etc/tidemark/tidemark.conf &&
+		box test -e /etc/tidemark/conf.d/site.conf &&
+		box grep -q '^# shipped with' \
+			/etc/tidemark/tidemark.conf.dpkg-dist
+}
+
+# As after an upgrade that changed the structures in the map: its head, which
+# begins with "tidemark", says other sizes.  Only the checkpoint counts then,
+# and a stop in good order has written one.
+map_of_another()
+{
+	box systemctl stop tidemark &&
+		box perl -0777 -e 'open F, "+<", "/run/tidemark/live.mdb" or die;
+		    $at = index <F>, "tidemark"; die if $at < 0;
+		    seek F, $at + 12, 0; print F "\1\2\3\4"; close F or die' &&
+		install_deb /srv/box/tidemark_9.1.deb &&
+		box journalctl -u tidemark | grep 'live map made anew'
+}
+
+# ---- egress ------------------------------------------------------------------
+
+in_kernel()
+{
+	box nft list table inet tidemark | grep 203.0.113.9
+}
+
+# ---- removed, purged ---------------------------------------------------------
+
+nobody_runs()
+{
+	! box pgrep -u tidemark
+}
+
+removed()
+{
+	box dpkg -r tidemark && nobody_runs &&
+		! box test -e /usr/sbin/tidemarkd &&
+		box test -e /etc/tidemark/tidemark.conf &&
+		box test -e /etc/tidemark/conf.d/site.conf &&
+		box test -e /var/lib/tidemark/archive.mdb
+}
+
+nothing_left()
+{
+	census >"$work/after"
+	diff "$work/before" "$work/after" >"$work/left"
+	cat "$work/left"
+	! [ -s "$work/left" ] && ! box ls -d /run/tidemark /var/log/tidemark
+}
+
+# ------------------------------------------------------------------------------
+
+check "later versions of the package" eval \
+	'repack "$deb" 9 && repack "$deb" 9.1'
+site_conf >"$work/site.conf"
+check "a machine boots" box_open "$deb" "$work"/tidemark_9*.deb \
+	"$work/site.conf" "$FEED" || { tap_end; exit; }
+census >"$work/before"
+
+check "it installs, and runs" install_deb "/srv/box/${deb##*/}"
+check "and will after a boot" is is-enabled enabled tidemark
+check "the others are off" others_are_off
+check "its folders" folders
+check "mail servers reach their sockets, not the control socket" \
+	listens_for_mta
+check "it is confined" confined
+
+box useradd --system --shell /usr/sbin/nologin postfix
+check "an outsider cannot send" sends 0 nobody 1 early@x.example
+check "nor Postfix, as long as it is one" sends 0 postfix 1 early@x.example
+check "a Postfix that comes later is let in" eval \
+	'box dpkg-trigger --by-package=tidemark /usr/lib/postfix/sbin &&
+	box dpkg --triggers-only -a && box id -nG postfix | grep -w tidemark-mta'
+check "and sends" sends 1 postfix 1 early@x.example
+check "what passed is remembered" tidemark query --from early@x.example
+check "what did not is not" exits 1 tidemark query --from never@x.example
+check "Postfix may not ask" fails as postfix tidemark status
+
+check "a configuration of our own" box sh -c \
+	'cp /srv/box/site.conf /etc/tidemark/conf.d/ &&
+	echo "# ours" >>/etc/tidemark/tidemark.conf &&
+	systemctl reload tidemark'
+check "some mail" sends 3 postfix 3 busy@x.example
+mail postfix 9 many@x.example >/dev/null
+check "too much of it" within 30 tidemark banned many@x.example
+check "the bucket is there" within 30 bucket_is_there
+knows "before"
+check "a supervisor that hangs is replaced" watchdog_bites
+knows "after a watchdog"
+
+pid=$(property MainPID)
+check "it is upgraded" install_deb /srv/box/tidemark_9.deb
+check "and restarted" another_pid "$pid"
+check "with our configuration" conffile_kept
+knows "upgraded"
+check "it is upgraded, and the map is of no use" map_of_another
+knows "from the checkpoint"
+
+check "egress: a list" tidemark egress deny add 203.0.113.9
+check "its unit starts" box systemctl start tidemark-egress
+check "and the list is in the kernel" within 30 in_kernel
+
+check "it is removed; what is ours stays" removed
+check "nothing is left in the kernel" fails in_kernel
+check "it comes back" install_deb /srv/box/tidemark_9.1.deb
+check "and remembers" tidemark query --from early@x.example
+check "it is purged" box dpkg -P tidemark
+check "and nobody runs" nobody_runs
+check "nothing is left of it" nothing_left
+tap_end
