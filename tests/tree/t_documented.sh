@@ -106,12 +106,15 @@ counters_once()
 	! [ -s "$dir/twice" ]
 }
 
-# What looks like a counter in a manual's .Li has to be one.
+# What looks like a counter in a manual's .Li has to be one.  Fields of JSON are
+# for tests/tools/t_manuals.sh, and decisions are counted in their ring.
 counters_exist()
 {
-	sort -u "$dir/counters" "$dir/table" >"$dir/known"
+	{ echo decisions; cat "$dir/counters" "$dir/table"; } |
+		sort -u >"$dir/known"
 	# shellcheck disable=SC2046 # words, by intent
-	sed -n 's/^\.Li //p' $(pages) |
+	awk '/^\.Sh/ { on = $0 != ".Sh JSON" } on' $(pages) |
+		sed -n 's/^\.Li //p' |
 		tr -s ' ,.;()' '\n' | grep -E '^[a-z]+_[a-z_]+$' |
 		sed 's/^tidemark_\(.*\)_total$/\1/' |
 		grep -vE '^(milter|mdb)_' | sort -u >"$dir/named"
