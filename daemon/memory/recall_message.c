@@ -138,8 +138,11 @@ chance_of_message(
 	double tries = c->form == TIDE_MEMORY_CLASSIC
 	    ? (double)q->length / TIDE_BLOCK
 	    : (double)(tide_content_profiles(c) * TIDE_HBF_CLASSES * q->length);
+	uint64_t least = (uint64_t)ceil(
+	    TIDE_SHARE_LEAST * (double)q->length / (2 * TIDE_BLOCK));
 
-	return at_least(pairs, tries * error * error);
+	/* of a window that has less: that it would have had enough */
+	return at_least(pairs > least ? pairs : least, tries * error * error);
 }
 
 void

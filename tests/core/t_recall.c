@@ -310,6 +310,8 @@ shares_of_a_message(void)
 	content_babble(half, TEXT, 78);
 	a = ask_message(half);
 	CHECK_MSG(!a.found && a.share < 0.05, "%f", a.share);
+	/* nor would it be by mistake: it has no say in the chance of others */
+	CHECK_MSG(a.chance < 1e-6, "%g", a.chance);
 	content_free(&t);
 	set_up(TIDE_MEMORY_CLASSIC);
 	a = ask_message(text);
