@@ -13,8 +13,8 @@
 #include "tool.h"
 
 static bool colored;
-static FILE *talk;	/* NULL: stderr */
-static int write_error; /* the first one of stdout */
+static _Thread_local FILE *talk; /* NULL: stderr */
+static int write_error;		 /* the first one of stdout */
 
 static bool
 wanted_by_itself(void)
