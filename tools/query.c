@@ -9,7 +9,6 @@
 
 #include "output.h"
 #include "query.h"
-#include "tidemark/clock.h"
 #include "tool.h"
 #include "view.h"
 
@@ -22,7 +21,8 @@ ask_daemon(const struct tool *t, struct inquiry *i, struct tide_answer *a)
 
 	if (tool_places(t, &config) < 0)
 		return -1;
-	return query_ask(&config, i, &query_terminal, a);
+	return query_ask(&config, i, &query_terminal, a) == ANSWER_DONE ? 0
+									: -1;
 }
 
 /* ---- offline ----------------------------------------------------------- */
@@ -78,18 +78,6 @@ ask_archive(const struct tool *t, struct inquiry *i, struct tide_answer *a)
 
 /* ---- the question ------------------------------------------------------ */
 
-static uint64_t
-read_moment(
-    const struct tool *t, const char *option, const char *text, uint64_t now)
-{
-	struct tide_err err;
-	uint64_t ms;
-
-	if (tide_clock_parse(text, now, &ms, &err) < 0)
-		tool_misused(t, "%s: %s", option, err.text);
-	return ms;
-}
-
 /* Is there a message on standard input?  A person at a terminal has none. */
 static bool
 has_input(void)
@@ -105,7 +93,8 @@ has_input(void)
 static void
 complete(const struct tool *t, struct inquiry *i)
 {
-	struct tide_question *q = &i->q;
+	const struct tide_question *q = &i->q;
+	struct tide_err err;
 
 	if (!query_has_content(i) && q->from == NULL && q->to == NULL)
 		i->message = "-";
@@ -117,13 +106,8 @@ complete(const struct tool *t, struct inquiry *i)
 		tool_misused(t, "one text, file or message at a time");
 	if (i->guesses != NULL && i->text == NULL)
 		tool_misused(t, "--guess needs a --text with one * in it");
-	q->now_ms = tide_clock_wall_ms();
-	q->until_ms = q->now_ms;
-	if (i->until != NULL)
-		q->until_ms = read_moment(t, "--until", i->until, q->now_ms);
-	q->has_since = i->since != NULL;
-	if (q->has_since)
-		q->since_ms = read_moment(t, "--since", i->since, q->now_ms);
+	if (query_times(i, &err) < 0)
+		tool_misused(t, "--%s", err.text);
 }
 
 enum {

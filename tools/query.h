@@ -46,11 +46,14 @@ struct query_wait {
 	void (*end)(void *arg);
 };
 
+/* query_ask.c: read since and until, which may be NULL. */
+int query_times(struct inquiry *, struct tide_err *);
+
 /*
- * query_ask.c: ask the daemon.  0, or -1 once the reason is said; the answer
- * is the caller's to free.  NULL: nobody watches.
+ * Ask the daemon.  ANSWER_DONE, and then the answer is the caller's to free;
+ * or ANSWER_REFUSED or ANSWER_BROKEN once the reason is said.
  */
-int query_ask(const struct tide_config *, struct inquiry *,
+enum answer query_ask(const struct tide_config *, struct inquiry *,
     const struct query_wait *, struct tide_answer *);
 
 /* query_wait.c: progress on a terminal, and Ctrl-C. */

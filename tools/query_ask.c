@@ -7,6 +7,7 @@
 
 #include "output.h"
 #include "query.h"
+#include "tidemark/clock.h"
 
 /* ---- the answer -------------------------------------------------------- */
 
@@ -114,13 +115,13 @@ take_line(struct tide_answer *a, const struct tide_line *l, bool *ranged)
 static void
 progress(struct ask *ask, const struct query_wait *wait)
 {
-	if (wait != NULL && strcmp(ask->line.word, "progress") == 0 &&
+	if (strcmp(ask->line.word, "progress") == 0 &&
 	    !wait->progress(wait->arg, tide_line_number(&ask->line, "done", 0),
 		tide_line_number(&ask->line, "all", 0)))
 		(void)tide_line_send_bytes(ask->in.fd, "stop\n", 5);
 }
 
-static int
+static enum answer
 take_answer(
     struct ask *ask, const struct query_wait *wait, struct tide_answer *a)
 {
@@ -132,12 +133,14 @@ take_answer(
 		progress(ask, wait);
 		if (take_line(a, &ask->line, &ranged) < 0) {
 			complain("no memory left for the answer");
-			return -1;
+			return ANSWER_BROKEN;
 		}
 	}
-	if (next == ANSWER_DONE && !ranged)
+	if (next == ANSWER_DONE && !ranged) {
 		complain("the daemon's answer makes no sense");
-	return next == ANSWER_DONE && ranged ? 0 : -1;
+		next = ANSWER_BROKEN;
+	}
+	return next;
 }
 
 /* ---- the question ------------------------------------------------------ */
@@ -188,44 +191,60 @@ word(const struct inquiry *i, struct tide_line_out *request)
 		tide_line_add(request, "content", "1");
 }
 
-static int
+static enum answer
 put(struct ask *ask, const struct tide_config *config, struct inquiry *i,
     const struct query_wait *wait, struct tide_answer *a)
 {
 	struct tide_line_out request;
-	int rc = 0;
+	enum answer next;
 
 	if (ask_open(ask, config) == ANSWER_BROKEN)
-		return -1;
-	if (query_has_content(i))
-		rc = tell_daemon(ask, config, i);
+		return ANSWER_BROKEN;
+	if (query_has_content(i) && tell_daemon(ask, config, i) < 0) {
+		ask_close(ask);
+		return ANSWER_BROKEN;
+	}
 	word(i, &request);
-	if (rc == 0 && ask_say(ask, &request) == ANSWER_BROKEN)
-		return -1;
-	if (wait != NULL)
-		wait->begin(wait->arg, ask->in.fd);
-	if (rc == 0)
-		rc = take_answer(ask, wait, a);
-	if (wait != NULL)
-		wait->end(wait->arg);
+	if (ask_say(ask, &request) == ANSWER_BROKEN)
+		return ANSWER_BROKEN;
+	wait->begin(wait->arg, ask->in.fd);
+	next = take_answer(ask, wait, a);
+	wait->end(wait->arg);
 	ask_close(ask);
-	return rc;
+	return next;
 }
 
 int
+query_times(struct inquiry *i, struct tide_err *err)
+{
+	struct tide_question *q = &i->q;
+	struct tide_err why;
+
+	q->now_ms = q->until_ms = tide_clock_wall_ms();
+	q->has_since = i->since != NULL;
+	if (i->until != NULL &&
+	    tide_clock_parse(i->until, q->now_ms, &q->until_ms, &why) < 0)
+		return tide_err_set(err, "until: %s", why.text);
+	if (q->has_since &&
+	    tide_clock_parse(i->since, q->now_ms, &q->since_ms, &why) < 0)
+		return tide_err_set(err, "since: %s", why.text);
+	return 0;
+}
+
+enum answer
 query_ask(const struct tide_config *config, struct inquiry *i,
     const struct query_wait *wait, struct tide_answer *a)
 {
 	struct ask *ask = calloc(1, sizeof *ask);
-	int rc = -1;
+	enum answer next = ANSWER_BROKEN;
 
 	memset(a, 0, sizeof *a);
 	if (ask == NULL)
 		complain("no memory left for the question");
 	else
-		rc = put(ask, config, i, wait, a);
+		next = put(ask, config, i, wait, a);
 	free(ask);
-	if (rc < 0)
+	if (next != ANSWER_DONE)
 		tide_answer_free(a);
-	return rc;
+	return next;
 }

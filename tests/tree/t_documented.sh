@@ -88,7 +88,7 @@ sample_is_current()
 # The manuals name settings as .Ic; each has to be one.
 settings_exist()
 {
-	sed -n 's/^\.Ic //p' daemon/*.8 milter/*.8 tools/*.[18] |
+	sed -n 's/^\.Ic //p' daemon/*.8 milter/*.8 tools/*.[18] tools/web/*.8 |
 		tr -s ' ,.;()' '\n' | grep -E '^[a-z_]{3,}$' |
 		sort -u >"$dir/named"
 	comm -13 "$dir/table" "$dir/named" >"$dir/unknown"
@@ -107,7 +107,7 @@ counters_once()
 counters_exist()
 {
 	sort -u "$dir/counters" "$dir/table" >"$dir/known"
-	sed -n 's/^\.Li //p' daemon/*.8 milter/*.8 tools/*.[18] |
+	sed -n 's/^\.Li //p' daemon/*.8 milter/*.8 tools/*.[18] tools/web/*.8 |
 		tr -s ' ,.;()' '\n' | grep -E '^[a-z]+_[a-z_]+$' |
 		grep -vE '^(milter|mdb)_' | sort -u >"$dir/named"
 	comm -13 "$dir/known" "$dir/named" >"$dir/unknown"
@@ -258,6 +258,12 @@ if has tidemark-milter milter; then
 	check "and none is left out of both" \
 		mentioned milter/tidemark-milter.8 milter/main.c
 fi
+if has tidemark-web tools/web; then
+	check "options of tidemark-web: help and manual agree" \
+		agree tidemark-web tools/web/tidemark-web.8
+	check "and none is left out of both" \
+		mentioned tools/web/tidemark-web.8 tools/web/main.c
+fi
 if has tidemark tools; then
 	check "tidemark prints conf/tidemark.conf" \
 		sample_is_current "$B/tidemark" config --sample
@@ -273,7 +279,7 @@ if has tidemark tools; then
 fi
 
 for page in daemon/tidemarkd.8 milter/tidemark-milter.8 tools/tidemark.1 \
-	tools/tidemark-egress.8 \
+	tools/tidemark-egress.8 tools/web/tidemark-web.8 \
 	"$dir/tidemark.conf.5"; do
 	if command -v mandoc >/dev/null; then
 		check "${page##*/} lints" lints "$page"
