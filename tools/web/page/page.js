@@ -102,6 +102,18 @@ window.Words = (function () {
 		byId(id).hidden = !wanted;
 	}
 
+	/* Where it has to break, before its network. */
+	function key(text) {
+		const e = element("span", null, "key");
+
+		text.split("|").forEach(function (part, i) {
+			if (i > 0)
+				e.append(element("wbr"));
+			e.append((i > 0 ? "|" : "") + part);
+		});
+		return e;
+	}
+
 	/* ---- the head ------------------------------------------------------ */
 
 	const steps = {
@@ -136,7 +148,8 @@ window.Words = (function () {
 			put_state("not at work", "bad", sentence(s.trouble) +
 			    (steps[s.trouble] ? " " + steps[s.trouble] + "."
 				: ""));
-		put("clock", new Date(s.time_ms).toLocaleTimeString());
+		put("clock", new Date(s.time_ms).toLocaleTimeString([],
+		    { hourCycle: "h23" }));
 		byId("clock").dateTime = s.time;
 		document.body.classList.toggle("stale", !s.at_work);
 		show_if("masked", s.masked);
@@ -270,7 +283,7 @@ window.Words = (function () {
 		fill.style.width = Math.min(100, full * 100) + "%";
 		bar.append(fill);
 		bar.setAttribute("aria-hidden", "true");
-		li.append(element("span", n.key, "key"),
+		li.append(key(n.key),
 		    element("span", n.group + " · " + n.profile, "where"), bar,
 		    element("span", n.level + " of " + n.depth, "level"),
 		    element("span", Words.rate(n.rate_per_s), "rate"),
@@ -319,7 +332,7 @@ window.Words = (function () {
 
 			why.append(element("small", b.cause +
 			    (b.profile ? " · " + b.profile : "")));
-			return row([element("span", b.key, "key"), why,
+			return row([key(b.key), why,
 			    { n: Words.span(b.remaining_ms) }, { n: b.times }]);
 		}));
 		show_if("bans-box", s.banned.length > 0);

@@ -8,7 +8,7 @@
 "use strict";
 
 window.Water = (function () {
-	const HEIGHT = 112, FOOT = 2, MOVE_MS = 900;
+	const HEIGHT = 128, TOP = 12, FOOT = 2, LOW = 5, MOVE_MS = 900;
 	const NEAR = 0.8; /* from here on it is near the brim */
 	const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -16,7 +16,22 @@ window.Water = (function () {
 	function height(count, most) {
 		if (count <= 0)
 			return 0;
-		return 0.1 + 0.9 * Math.sqrt(count / Math.max(most, 4));
+		return 0.12 + 0.88 * Math.sqrt(count / Math.max(most, 4));
+	}
+
+	/* A swell around each bin; its crest is as high as the bin itself. */
+	const swell = [1, 0.64, 0.22, 0.05];
+
+	function swelling(heights) {
+		return heights.map(function (own, i) {
+			let most = own;
+
+			for (let k = 1; k < swell.length; k++)
+				most = Math.max(most,
+				    (heights[i - k] || 0) * swell[k],
+				    (heights[i + k] || 0) * swell[k]);
+			return most;
+		});
 	}
 
 	function color(name) {
@@ -40,6 +55,7 @@ window.Water = (function () {
 			alarm: color("--alarm"),
 			brim: color("--brim"),
 			bed: color("--bed"),
+			soft: color("--soft"),
 		};
 	};
 
@@ -58,9 +74,12 @@ window.Water = (function () {
 		const most = Math.max.apply(null, bins);
 
 		this.from = this.to.length ? this.levels(now) : [];
-		this.to = bins.map(function (n) {
+		this.to = swelling(bins.map(function (n) {
 			return height(n, most);
-		});
+		}));
+		this.mark = bins.reduce(function (last, n, i) {
+			return n > 0 ? (i + 0.5) / bins.length : last;
+		}, -1);
 		this.begun = now;
 	};
 
@@ -79,58 +98,88 @@ window.Water = (function () {
 	};
 
 	/* The surface, as a curve through the middle of every bin. */
-	Gauge.prototype.surface = function (levels, width, now) {
+	Gauge.prototype.surface = function (levels, width, time, lift) {
 		const pen = this.pen, n = levels.length, step = width / n;
-		const base = HEIGHT - FOOT, room = HEIGHT - 14;
+		const base = HEIGHT - FOOT, room = HEIGHT - TOP;
 
 		function y(i) {
 			const level = levels[Math.max(0, Math.min(n - 1, i))];
-			const ripple = calm.matches || level < 0.02 ? 0
-			    : Math.sin(now / 620 + i * 0.9) * 1.6 *
-				Math.min(1, level * 3);
+			const ripple = calm.matches ? 0
+			    : Math.sin(time / 700 + i * 0.55) +
+				Math.sin(time / 1130 - i * 0.31);
 
-			return base - level * room + ripple;
+			return base - lift - level * room +
+			    ripple * (lift > 0 ? 0.9 : level * 2);
 		}
 		pen.beginPath();
 		pen.moveTo(0, base);
 		pen.lineTo(0, y(0));
-		for (let i = 0; i < n; i++) {
-			const x = (i + 0.5) * step, next = x + step / 2;
-
-			pen.quadraticCurveTo(x, y(i), next, i === n - 1 ? y(i)
+		for (let i = 0; i < n; i++)
+			pen.quadraticCurveTo((i + 0.5) * step, y(i),
+			    (i + 1) * step, i === n - 1 ? y(i)
 			    : (y(i) + y(i + 1)) / 2);
-		}
 		pen.lineTo(width, base);
 		pen.closePath();
 	};
 
+	/* From the pale shallows to the brim's own colour. */
+	Gauge.prototype.sea = function (width) {
+		const sea = this.pen.createLinearGradient(0, 0, width, 0);
+		const c = this.colors;
+
+		sea.addColorStop(0, c.light);
+		sea.addColorStop(0.45, c.deep);
+		sea.addColorStop(NEAR, c.deep);
+		sea.addColorStop(NEAR + 0.12, c.alarm);
+		sea.addColorStop(1, c.alarm);
+		return sea;
+	};
+
+	/* The tidemark: how far the fullest bucket has come. */
+	Gauge.prototype.put_mark = function (width) {
+		const pen = this.pen, x = Math.round(this.mark * width) + 0.5;
+		const right = this.mark < 0.72;
+
+		if (this.mark < 0)
+			return;
+		pen.strokeStyle = pen.fillStyle =
+		    this.mark >= NEAR ? this.colors.alarm : this.colors.soft;
+		pen.lineWidth = 1;
+		pen.setLineDash([2, 3]);
+		pen.beginPath();
+		pen.moveTo(x, TOP - 2);
+		pen.lineTo(x, HEIGHT - FOOT);
+		pen.stroke();
+		pen.setLineDash([]);
+		pen.font = "13px system-ui, sans-serif";
+		pen.textAlign = right ? "left" : "right";
+		pen.fillText("the fullest", x + (right ? 6 : -6), TOP + 8);
+	};
+
 	Gauge.prototype.draw = function (now) {
 		const width = this.fit(), pen = this.pen, c = this.colors;
-		const deep = pen.createLinearGradient(0, 0, width, 0);
+		const levels = this.levels(now);
 
 		pen.clearRect(0, 0, width, HEIGHT);
+		pen.fillStyle = c.light;
+		pen.globalAlpha = 0.45; /* low water stands everywhere */
+		this.surface(levels, width, now * 0.7 + 900, LOW);
+		pen.fill();
+		pen.globalAlpha = 1;
+		pen.fillStyle = this.sea(width);
+		this.surface(levels, width, now, 0);
+		pen.fill();
 		pen.fillStyle = c.bed;
 		pen.fillRect(0, HEIGHT - FOOT, width, FOOT);
-		deep.addColorStop(0, c.light);
-		deep.addColorStop(NEAR * 0.75, c.deep);
-		deep.addColorStop(NEAR, c.deep);
-		deep.addColorStop(Math.min(1, NEAR + 0.12), c.alarm);
-		deep.addColorStop(1, c.alarm);
-		this.surface(this.levels(now), width, now);
-		pen.fillStyle = deep;
-		pen.fill();
-		pen.strokeStyle = c.brim;
-		pen.lineWidth = 2;
-		pen.beginPath();
-		pen.moveTo(width - 1, 4);
-		pen.lineTo(width - 1, HEIGHT);
-		pen.stroke();
+		this.put_mark(width);
+		pen.fillStyle = c.brim;
+		pen.fillRect(width - 3, 0, 3, HEIGHT);
 	};
 
 	/* Is there anything left to move? */
 	Gauge.prototype.moves = function (now) {
 		return !calm.matches && (now - this.begun < MOVE_MS ||
-		    this.to.some(function (level) { return level > 0; }));
+		    this.mark >= 0);
 	};
 
 	return { Gauge: Gauge, NEAR: NEAR };
