@@ -1,6 +1,7 @@
 # Tidemark.  One Makefile for everything; all that is made lies below build/.
 #
 #   make             build/tidemarkd build/tidemark-milter build/tidemark
+#                    build/tidemark-web
 #   make run         the product at work, in ./run (no root, no mail server)
 #   make test        every test that fits in ten minutes, real sendmail too
 #   make test-all    the same, then sanitizer builds, storms and lint
@@ -74,11 +75,16 @@ CORE_SRC   := $(wildcard daemon/core/*.c daemon/text/*.c daemon/memory/*.c \
 DAEMON_SRC := $(wildcard daemon/*.c)
 MILTER_SRC := $(wildcard milter/*.c)
 TOOLS_SRC  := $(wildcard tools/*.c)
+WEB_SRC    := $(wildcard tools/web/*.c)
+# What tidemark-web has in common with tidemark: reading, asking, printing.
+READ_SRC   := $(addprefix tools/,ask.c json.c levels.c metrics_put.c output.c \
+	pace.c query_ask.c query_content.c query_print.c view.c view_flow.c \
+	water.c)
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
 LIB      = $(B)/libtidemark.a
-PROGRAMS = $(B)/tidemarkd $(B)/tidemark-milter $(B)/tidemark
+PROGRAMS = $(B)/tidemarkd $(B)/tidemark-milter $(B)/tidemark $(B)/tidemark-web
 
 all: $(PROGRAMS) man $(B)/tidemark.bash
 
@@ -86,11 +92,11 @@ all: $(PROGRAMS) man $(B)/tidemark.bash
 
 BUILD_DEPS = gcc libc6-dev liblmdb-dev libmilter-dev libjemalloc-dev \
 	     libxxhash-dev libsodium-dev libidn2-dev libutf8proc-dev \
-	     libzstd-dev libnftables-dev libncurses-dev
+	     libzstd-dev libnftables-dev libncurses-dev libmicrohttpd-dev
 TEST_DEPS  = $(BUILD_DEPS) m4 perl swaks sasl2-bin libsasl2-modules \
 	     libsasl2-modules-db libdb5.3 libldap-2.5-0 libnsl2 libsasl2-2 \
 	     libssl3 libwrap0 libicu72 lmdb-utils mandoc iproute2 nftables spin \
-	     libgmime-3.0-dev pkgconf tmux
+	     libgmime-3.0-dev pkgconf tmux curl chromium chromium-driver
 DEB_DEPS   = $(BUILD_DEPS) debhelper dpkg-dev fakeroot lintian git \
 	     libgmime-3.0-dev pkgconf
 LINT_DEPS  = clang clang-format clang-tidy cppcheck shellcheck
@@ -118,6 +124,12 @@ $(B)/tidemark-milter: $(call obj,$(MILTER_SRC)) $(LIB)
 
 $(B)/tidemark: $(call obj,$(TOOLS_SRC)) $(LIB)
 	$(LINK) -o $@ $^ -lncursesw -ltinfo $(CORELIBS) $(MALLOC)
+
+$(B)/tidemark-web: $(call obj,$(WEB_SRC) $(READ_SRC)) $(LIB)
+	$(LINK) -o $@ $^ -lmicrohttpd $(CORELIBS) $(MALLOC)
+
+# The page is part of the program.
+$(B)/obj/tools/web/assets.o: $(wildcard tools/web/page/*)
 
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
@@ -185,7 +197,7 @@ $(B)/tests/fuzz/t_policy $(B)/tests/fuzz/fuzz_policy: \
 	$(call obj,milter/policy_request.c)
 SCRIPTS  := $(wildcard tests/tools/t_*.sh tests/tree/t_*.sh tests/race/t_*.sh \
 	tests/demo/t_*.sh tests/rig/t_*.sh tests/model/t_*.sh \
-	tests/corpus/t_*.sh tests/reproduce/t_*.sh)
+	tests/corpus/t_*.sh tests/reproduce/t_*.sh tests/web/t_*.sh)
 STORMS   := $(wildcard tests/storm/t_*.sh)
 
 REMEMBERED = $(B)/tests/load/remembered
@@ -263,7 +275,7 @@ $(FUZZERS): OUR_LDFLAGS += -fsanitize=fuzzer
 # ---- lint ----------------------------------------------------------------
 
 SOURCES = $(wildcard include/tidemark/*.h daemon/*.[ch] daemon/*/*.[ch] \
-	milter/*.[ch] tools/*.[ch] tests/*/*.[ch])
+	milter/*.[ch] tools/*.[ch] tools/web/*.[ch] tests/*/*.[ch])
 
 PRODUCT = $(filter-out tests/%,$(filter %.c,$(SOURCES)))
 
@@ -282,7 +294,7 @@ lint: deps-lint
 
 # Pages lie beside the programs; some are made from tables.
 MANUALS := $(filter-out build/%,$(wildcard */tidemark*.[1-9] \
-	*/man/tidemark*.[1-9]))
+	*/man/tidemark*.[1-9] */web/tidemark*.[1-9]))
 MADE     = $(B)/man/tidemark.conf.5 $(B)/man/tidemark-counters.7
 
 man: $(MADE)
@@ -322,7 +334,8 @@ $(B)/tidemark.bash: $(B)/tidemark
 
 install: all install-man
 	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(B)/tidemarkd $(B)/tidemark-milter $(DESTDIR)$(PREFIX)/sbin
+	install -m 755 $(B)/tidemarkd $(B)/tidemark-milter $(B)/tidemark-web \
+	    $(DESTDIR)$(PREFIX)/sbin
 	install -m 755 $(B)/tidemark $(DESTDIR)$(PREFIX)/bin
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 644 $(B)/tidemark.bash \

@@ -10,6 +10,7 @@
 
 #include "output.h"
 #include "tool.h"
+#include "view_flow.h"
 
 enum { OPT_ROOT = 256, OPT_JSON, OPT_COLOR };
 
@@ -184,4 +185,18 @@ tool_places(const struct tool *t, struct tide_config *config)
 	    path, config->runtime_dir, config->state_dir);
 	tide_complaints_free(&complaints);
 	return 0;
+}
+
+int
+view_open_for(const struct tool *t, struct view *v)
+{
+	struct tide_config config;
+	struct tide_err err;
+
+	if (tool_places(t, &config) < 0)
+		return TOOL_ERROR;
+	if (view_open(v, &config, &err) == 0)
+		return TOOL_OK;
+	complain("there is no live map to read: %s", err.text);
+	return TOOL_ERROR;
 }

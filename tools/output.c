@@ -13,8 +13,8 @@
 #include "tool.h"
 
 static bool colored;
-static FILE *talk; /* NULL: stderr */
-static const char *subject;
+static _Thread_local FILE *talk; /* NULL: stderr */
+static _Thread_local const char *subject;
 static int write_error; /* the first one of stdout */
 
 static bool

@@ -47,7 +47,10 @@ const char *show_chance(double, char *buf, size_t);
 /* "tidemark: ..." on stderr. */
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* From now on complaints go there, without a prefix; NULL: to stderr again. */
+/*
+ * From now on this thread's complaints go there, without a prefix; NULL: to
+ * stderr again.
+ */
 void complain_to(FILE *);
 
 /* All complaints until the next call name this first; NULL: nothing. */

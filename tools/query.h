@@ -4,6 +4,8 @@
 #ifndef TOOLS_QUERY_H
 #define TOOLS_QUERY_H
 
+#include <stdio.h>
+
 #include "ask.h"
 #include "tidemark/query.h"
 
@@ -34,14 +36,33 @@ struct telling {
 int query_tell(struct telling *, struct inquiry *);
 void query_forget(struct inquiry *);
 
-/* query_wait.c: progress on a terminal, and Ctrl-C. */
-void wait_begin(int fd); /* of the daemon's connection, or -1 */
-void wait_progress(uint64_t done, uint64_t all);
-bool wait_go_on(void *, uint64_t done, uint64_t all); /* go_on, offline */
-void wait_end(void);
+/* Who waits for an answer that may take long. */
+struct query_wait {
+	void *arg;
+	void (*begin)(
+	    void *arg, int fd); /* of the daemon's connection, or -1 */
+	/* so many windows of all; false: enough, answer with what is found */
+	bool (*progress)(void *arg, uint64_t done, uint64_t all);
+	void (*end)(void *arg);
+};
 
-void query_text(const struct inquiry *, const struct tide_answer *);
-void query_json(const struct inquiry *, const struct tide_answer *);
+/* query_ask.c: read since and until, which may be NULL. */
+int query_times(struct inquiry *, struct tide_err *);
+
+/*
+ * Ask the daemon.  ANSWER_DONE, and then the answer is the caller's to free;
+ * or ANSWER_REFUSED or ANSWER_BROKEN once the reason is said.
+ */
+enum answer query_ask(const struct tide_config *, struct inquiry *,
+    const struct query_wait *, struct tide_answer *);
+
+/* query_wait.c: progress on a terminal, and Ctrl-C. */
+extern const struct query_wait query_terminal;
+bool query_terminal_go_on(void *, uint64_t done, uint64_t all); /* offline */
+
+/* query_print.c */
+void query_text(FILE *, const struct inquiry *, const struct tide_answer *);
+void query_json(FILE *, const struct inquiry *, const struct tide_answer *);
 
 /* The kind of a gap or of a lapse, in a word. */
 const char *lapse_name(uint32_t kind);

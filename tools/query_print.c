@@ -11,11 +11,11 @@
 /* ---- for people -------------------------------------------------------- */
 
 static void
-put_span(uint64_t from_ms, uint64_t until_ms)
+put_span(FILE *out, uint64_t from_ms, uint64_t until_ms)
 {
 	char from[SHOW_MAX], until[SHOW_MAX];
 
-	printf("  %s - %s", show_moment(from_ms, from, sizeof from),
+	fprintf(out, "  %s - %s", show_moment(from_ms, from, sizeof from),
 	    show_moment(until_ms, until, sizeof until));
 }
 
@@ -29,139 +29,146 @@ content_name(const struct inquiry *i)
 }
 
 static void
-put_subject(const struct inquiry *i)
+put_subject(FILE *out, const struct inquiry *i)
 {
 	const struct tide_question *q = &i->q;
 	const char *content = content_name(i);
 
-	printf("mail");
+	fprintf(out, "mail");
 	if (q->from != NULL)
-		printf(" from %s", q->from);
+		fprintf(out, " from %s", q->from);
 	if (q->to != NULL)
-		printf("%s to %s", q->from != NULL ? " and mail" : "", q->to);
+		fprintf(
+		    out, "%s to %s", q->from != NULL ? " and mail" : "", q->to);
 	if (content != NULL)
-		printf(" %s this %s",
+		fprintf(out, " %s this %s",
 		    strcmp(content, "message") == 0 ? "like" : "with", content);
 }
 
 static void
-put_distance(const struct tide_hit *h)
+put_distance(FILE *out, const struct tide_hit *h)
 {
 	if (h->content.distance >= 0)
-		printf(", the first gap is %lld long%s",
+		fprintf(out, ", the first gap is %lld long%s",
 		    (long long)h->content.distance,
 		    h->certain ? " (or 256 more, or 512 ...)" : "");
 }
 
 static void
-put_content(const struct inquiry *i, const struct tide_hit *h)
+put_content(FILE *out, const struct inquiry *i, const struct tide_hit *h)
 {
 	const struct tide_recollection *c = &h->content;
 
 	if (h->profiles[0] != '\0')
-		printf(
-		    ", %s %s", h->certain ? "profile" : "one of", h->profiles);
+		fprintf(out, ", %s %s", h->certain ? "profile" : "one of",
+		    h->profiles);
 	if (i->message != NULL)
-		printf(", %.0f%% of the text", c->share * 100);
+		fprintf(out, ", %.0f%% of the text", c->share * 100);
 	if (i->message != NULL && c->files_asked > 0)
-		printf(", %u of %u file%s", c->files, c->files_asked,
+		fprintf(out, ", %u of %u file%s", c->files, c->files_asked,
 		    plural(c->files_asked));
 	if (c->whole)
-		printf(", as a whole");
+		fprintf(out, ", as a whole");
 	if (i->text != NULL && c->levels > 0)
-		printf(", %u block%s, %u level%s agree%s", c->blocks,
+		fprintf(out, ", %u block%s, %u level%s agree%s", c->blocks,
 		    plural(c->blocks), c->levels, plural(c->levels),
 		    c->levels == 1 ? "s" : "");
-	put_distance(h);
+	put_distance(out, h);
 }
 
 static void
-put_fits(const struct inquiry *i, const struct tide_answer *a)
+put_fits(FILE *out, const struct inquiry *i, const struct tide_answer *a)
 {
 	char chance[SHOW_MAX];
 	size_t k;
 
 	for (k = 0; k < a->fits; k++)
 		if (a->fit[k].guess < i->guess_count)
-			printf("  «%s» fits into window %llu, %u level%s, "
-			       "chance of error %s\n",
+			fprintf(out,
+			    "  «%s» fits into window %llu, %u level%s, "
+			    "chance of error %s\n",
 			    i->guess[a->fit[k].guess],
 			    (unsigned long long)a->fit[k].window,
 			    a->fit[k].levels, plural(a->fit[k].levels),
 			    show_chance(
 				a->fit[k].error, chance, sizeof chance));
 	if (i->guesses != NULL && a->fits == 0)
-		printf("  none of %zu candidate%s fits\n", i->guess_count,
+		fprintf(out, "  none of %zu candidate%s fits\n", i->guess_count,
 		    plural(i->guess_count));
 }
 
 static void
-put_found(const struct inquiry *i, const struct tide_answer *a)
+put_found(FILE *out, const struct inquiry *i, const struct tide_answer *a)
 {
 	char chance[SHOW_MAX];
 	size_t k;
 
-	printf("%syes, probably%s: ", tone(TONE_STRONG), tone(TONE_PLAIN));
-	put_subject(i);
-	printf(" passed here\n");
+	fprintf(
+	    out, "%syes, probably%s: ", tone(TONE_STRONG), tone(TONE_PLAIN));
+	put_subject(out, i);
+	fprintf(out, " passed here\n");
 	for (k = 0; k < a->hits; k++) {
-		put_span(a->hit[k].from_ms, a->hit[k].until_ms);
-		printf("  window %llu%s", (unsigned long long)a->hit[k].number,
+		put_span(out, a->hit[k].from_ms, a->hit[k].until_ms);
+		fprintf(out, "  window %llu%s",
+		    (unsigned long long)a->hit[k].number,
 		    a->hit[k].sealed ? "" : " (not sealed yet)");
 		if (query_has_content(i))
-			put_content(i, &a->hit[k]);
-		printf(", chance of error %s\n",
+			put_content(out, i, &a->hit[k]);
+		fprintf(out, ", chance of error %s\n",
 		    show_chance(a->hit[k].error, chance, sizeof chance));
 	}
-	put_fits(i, a);
-	printf("chance that a window says yes by mistake, over %llu window%s: "
-	       "%s\n",
+	put_fits(out, i, a);
+	fprintf(out,
+	    "chance that a window says yes by mistake, over %llu window%s: "
+	    "%s\n",
 	    (unsigned long long)a->windows, plural(a->windows),
 	    show_chance(a->error, chance, sizeof chance));
 }
 
 static void
-put_absent(const struct inquiry *i, const struct tide_answer *a)
+put_absent(FILE *out, const struct inquiry *i, const struct tide_answer *a)
 {
 	char since[SHOW_MAX], until[SHOW_MAX];
 
-	printf("%sno%s: certainly not between %s and %s\n", tone(TONE_STRONG),
-	    tone(TONE_PLAIN), show_moment(a->since_ms, since, sizeof since),
+	fprintf(out, "%sno%s: certainly not between %s and %s\n",
+	    tone(TONE_STRONG), tone(TONE_PLAIN),
+	    show_moment(a->since_ms, since, sizeof since),
 	    show_moment(a->until_ms, until, sizeof until));
-	printf("  ");
-	put_subject(i);
-	printf(", %llu window%s\n", (unsigned long long)a->windows,
+	fprintf(out, "  ");
+	put_subject(out, i);
+	fprintf(out, ", %llu window%s\n", (unsigned long long)a->windows,
 	    plural(a->windows));
 }
 
 static void
-put_gaps(const struct tide_answer *a)
+put_gaps(FILE *out, const struct tide_answer *a)
 {
 	size_t i;
 
 	for (i = 0; i < a->gaps; i++) {
-		put_span(a->gap[i].from_ms, a->gap[i].until_ms);
-		printf("  %s\n", tide_gap_reason(a->gap[i].kind));
+		put_span(out, a->gap[i].from_ms, a->gap[i].until_ms);
+		fprintf(out, "  %s\n", tide_gap_reason(a->gap[i].kind));
 	}
 }
 
 void
-query_text(const struct inquiry *i, const struct tide_answer *a)
+query_text(FILE *out, const struct inquiry *i, const struct tide_answer *a)
 {
 	switch (tide_answer_verdict(a)) {
 	case TIDE_FOUND:
-		put_found(i, a);
+		put_found(out, i, a);
 		if (a->gaps > 0)
-			printf("the range is not wholly covered:\n");
+			fprintf(out, "the range is not wholly covered:\n");
 		break;
 	case TIDE_ABSENT:
-		put_absent(i, a);
+		put_absent(out, i, a);
 		break;
 	default:
-		printf("%snot found%s, but the range is not wholly covered:\n",
+		fprintf(out,
+		    "%snot found%s, but the range is not wholly covered:\n",
 		    tone(TONE_STRONG), tone(TONE_PLAIN));
 	}
-	put_gaps(a);
+	put_gaps(out, a);
 }
 
 /* ---- for programs ------------------------------------------------------ */
@@ -219,9 +226,9 @@ put_content_json(
 }
 
 static void
-put_fit_json(const struct inquiry *i, const struct tide_fit *f)
+put_fit_json(FILE *out, const struct inquiry *i, const struct tide_fit *f)
 {
-	struct json j = json_record(stdout, "fit");
+	struct json j = json_record(out, "fit");
 
 	json_text(&j, "candidate",
 	    f->guess < i->guess_count ? i->guess[f->guess] : "");
@@ -232,9 +239,9 @@ put_fit_json(const struct inquiry *i, const struct tide_fit *f)
 }
 
 static void
-put_hit(const struct inquiry *i, const struct tide_hit *h)
+put_hit(FILE *out, const struct inquiry *i, const struct tide_hit *h)
 {
-	struct json j = json_record(stdout, "window");
+	struct json j = json_record(out, "window");
 
 	json_number(&j, "number", h->number);
 	json_time(&j, "from", h->from_ms);
@@ -247,9 +254,9 @@ put_hit(const struct inquiry *i, const struct tide_hit *h)
 }
 
 static void
-put_gap(const struct tide_gap *g)
+put_gap(FILE *out, const struct tide_gap *g)
 {
-	struct json j = json_record(stdout, "gap");
+	struct json j = json_record(out, "gap");
 
 	json_time(&j, "from", g->from_ms);
 	json_time(&j, "until", g->until_ms);
@@ -259,9 +266,9 @@ put_gap(const struct tide_gap *g)
 }
 
 void
-query_json(const struct inquiry *i, const struct tide_answer *a)
+query_json(FILE *out, const struct inquiry *i, const struct tide_answer *a)
 {
-	struct json j = json_record(stdout, "answer");
+	struct json j = json_record(out, "answer");
 	size_t k;
 
 	json_text(&j, "verdict", verdict_name(tide_answer_verdict(a)));
@@ -280,9 +287,9 @@ query_json(const struct inquiry *i, const struct tide_answer *a)
 	json_real(&j, "chance", a->error);
 	json_record_end(&j);
 	for (k = 0; k < a->hits; k++)
-		put_hit(i, &a->hit[k]);
+		put_hit(out, i, &a->hit[k]);
 	for (k = 0; k < a->fits; k++)
-		put_fit_json(i, &a->fit[k]);
+		put_fit_json(out, i, &a->fit[k]);
 	for (k = 0; k < a->gaps; k++)
-		put_gap(&a->gap[k]);
+		put_gap(out, &a->gap[k]);
 }

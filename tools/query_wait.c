@@ -27,46 +27,53 @@ on_interrupt(int sig)
 		daemon_fd = -1;
 }
 
-void
-wait_begin(int fd)
+static void
+begin(void *arg, int fd)
 {
 	struct sigaction act = { .sa_handler = on_interrupt,
 		.sa_flags = (int)SA_RESETHAND };
 
+	(void)arg;
 	daemon_fd = fd;
 	told_ms = tide_clock_mono_ms();
 	(void)sigaction(SIGINT, &act, NULL);
 }
 
-void
-wait_progress(uint64_t done, uint64_t all)
+static bool
+progress(void *arg, uint64_t done, uint64_t all)
 {
+	(void)arg;
 	if (isatty(STDERR_FILENO) != 1)
-		return;
+		return true;
 	shown = true;
 	fprintf(stderr, "\r%llu of %llu windows\033[K",
 	    (unsigned long long)done, (unsigned long long)all);
+	return true; /* Ctrl-C has told the daemon itself */
 }
 
 bool
-wait_go_on(void *arg, uint64_t done, uint64_t all)
+query_terminal_go_on(void *arg, uint64_t done, uint64_t all)
 {
 	uint64_t now = tide_clock_mono_ms();
 
-	(void)arg;
 	if (now >= told_ms + PROGRESS_MS) {
 		told_ms = now;
-		wait_progress(done, all);
+		(void)progress(arg, done, all);
 	}
 	return !stopped;
 }
 
-void
-wait_end(void)
+static void
+end(void *arg)
 {
+	(void)arg;
 	daemon_fd = -1;
 	(void)signal(SIGINT, SIG_DFL);
 	if (shown)
 		fprintf(stderr, "\r\033[K");
 	shown = false;
 }
+
+const struct query_wait query_terminal = {
+	.begin = begin, .progress = progress, .end = end
+};

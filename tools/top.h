@@ -107,7 +107,6 @@ struct top {
 	struct view view;
 	bool attached;
 	struct tide_err why; /* if not */
-	uint64_t map_count;  /* so many maps have we seen */
 
 	uint64_t now_ms, mono_ms; /* of the sample */
 	unsigned which;		  /* of the views */
@@ -199,11 +198,6 @@ const char *draw_span(double ms, char out[SHOW_MAX]);
 
 /* 120 us, 1.2 ms, 3.4 s */
 void draw_us(char out[TOP_TEXT], double us);
-
-/* ---- top_flow.c -------------------------------------------------------- */
-
-/* Messages a second, all profiles, over the last few; NAN: not known. */
-double flow_rate(const struct top *);
 
 /* ---- top_page.c, top_keys.c -------------------------------------------- */
 

@@ -3,7 +3,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "top.h"
 
@@ -47,21 +46,6 @@ number(const struct top *t, size_t row, unsigned column)
 	return column == LEFT ? (double)(b->until_ms - t->now_ms) : b->times;
 }
 
-/* Of a ban by hand, what was typed; of an overflow, what there was too much
- * of. */
-static const char *
-reason_of(const struct tide_ban *b)
-{
-	static const char *const many[TIDE_GROUPS] = { "too many messages",
-		"too many messages", "unknown recipients", "unknown recipients",
-		"blocked messages", "blocked messages", "protected mailbox",
-		"came while banned" };
-
-	return b->reason[0] != '\0'  ? b->reason
-	    : b->group < TIDE_GROUPS ? many[b->group]
-				     : "-";
-}
-
 static const char *
 profile_of(const struct tide_ban *b)
 {
@@ -86,7 +70,7 @@ show(const struct top *t, size_t row, unsigned column, int width,
 		s = view_ban_group(b);
 		break;
 	case REASON:
-		s = reason_of(b);
+		s = view_ban_reason(b);
 		break;
 	case LEFT:
 		(void)show_span(b->until_ms - t->now_ms, text, sizeof text);

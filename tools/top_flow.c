@@ -4,12 +4,10 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "pace.h"
 #include "top.h"
 
-#define RECENT 5u	  /* seconds that "now" is the mean of */
-#define LATENCY_MS 30000u /* percentiles are those of 30 to 60 s */
 #define ROWS_MOST (TIDE_PROFILES_MAX * TIDE_HISTORY_KINDS)
 
 enum { PROFILE, ACTION, NOW, MINUTE, HOUR, TOTAL, SPARK60, SPARK1H };
@@ -24,10 +22,6 @@ static const struct column columns[] = {
 	{ "sum_60s", "LAST 60 S", 0, 0, false },
 	{ "sum_1h", "LAST HOUR", 0, 0, false },
 };
-
-static const char *const actions[TIDE_HISTORY_KINDS] = { "accepted", "refused",
-	"aborted", "connections", "recipients", "rcpt unknown", "rcpt banned",
-	"bans made" };
 
 static struct flow_row {
 	unsigned profile;
@@ -52,58 +46,13 @@ static const struct column latency_columns[] = {
 	{ "mean_us", "MEAN", 8, 0, false },
 };
 
-typedef struct tide_times all_times[TIDE_PROFILES_MAX][TIDE_LATENCY_STAGES];
-
-static all_times times, before[2]; /* what is shown; 30 and 60 s ago */
-static uint64_t turned_ms, times_of;
-static bool has_before;
-
-static void
-subtract(struct tide_times *from, const struct tide_times *what)
-{
-	unsigned i;
-
-	if (from->total <= what->total || from->sum_us < what->sum_us)
-		return; /* nothing of late: all of it says more than nothing */
-	from->sum_us -= what->sum_us;
-	from->total = 0;
-	for (i = 0; i < TIDE_LATENCY_STEPS; i++) {
-		from->count[i] -= what->count[i] < from->count[i]
-		    ? what->count[i]
-		    : from->count[i];
-		from->total += from->count[i];
-	}
-}
-
-static void
-read_times(const struct top *t)
-{
-	const struct tide_latency *l = t->view.map->latency;
-	unsigned p, s;
-
-	for (p = 0; p < TIDE_PROFILES_MAX; p++)
-		for (s = 0; s < TIDE_LATENCY_STAGES; s++)
-			tide_latency_read(&l->at[p][s], &times[p][s]);
-	if (times_of != t->map_count || turned_ms == 0) {
-		has_before = false;
-		memset(before, 0, sizeof before);
-	}
-	times_of = t->map_count;
-	if (turned_ms == 0 || t->mono_ms - turned_ms >= LATENCY_MS) {
-		memcpy(before[0], before[1], sizeof before[0]);
-		memcpy(before[1], times, sizeof before[1]);
-		has_before = turned_ms != 0;
-		turned_ms = t->mono_ms;
-	}
-	for (p = 0; has_before && p < TIDE_PROFILES_MAX; p++)
-		for (s = 0; s < TIDE_LATENCY_STAGES; s++)
-			subtract(&times[p][s], &before[0][p][s]);
-}
+static struct pace_waits waits;
 
 static const struct tide_times *
 times_at(size_t row)
 {
-	return &times[row / TIDE_LATENCY_STAGES][row % TIDE_LATENCY_STAGES];
+	return &waits.times[row / TIDE_LATENCY_STAGES]
+			   [row % TIDE_LATENCY_STAGES];
 }
 
 static double
@@ -141,21 +90,6 @@ latency_show(const struct top *t, size_t row, unsigned column, int width,
 
 /* ---- rates ------------------------------------------------------------- */
 
-/* The mean of the last n, and their sum; NAN if none is known. */
-static double
-mean(const double *values, unsigned n)
-{
-	unsigned i, known = 0;
-	double sum = 0;
-
-	for (i = TIDE_HISTORY_SPANS - n; i < TIDE_HISTORY_SPANS; i++)
-		if (!isnan(values[i])) {
-			sum += values[i];
-			known++;
-		}
-	return known > 0 ? sum / known : NAN;
-}
-
 static double
 sum_of(const double *values)
 {
@@ -167,22 +101,6 @@ sum_of(const double *values)
 	return round(sum);
 }
 
-double
-flow_rate(const struct top *t)
-{
-	double values[TIDE_HISTORY_SPANS], all = 0;
-	unsigned p, k;
-
-	for (p = 0; p < t->view.config.profiles; p++)
-		for (k = TIDE_HISTORY_ACCEPTED; k <= TIDE_HISTORY_REFUSED;
-		     k++) {
-			tide_history_series(t->view.map->history,
-			    TIDE_HISTORY_SECONDS, p, k, t->mono_ms, values);
-			all += mean(values, RECENT);
-		}
-	return all;
-}
-
 static double
 number(const struct top *t, size_t row, unsigned column)
 {
@@ -191,11 +109,13 @@ number(const struct top *t, size_t row, unsigned column)
 	(void)t;
 	switch (column) {
 	case NOW:
-		return mean(r->unit[TIDE_HISTORY_SECONDS], RECENT);
+		return pace_mean(r->unit[TIDE_HISTORY_SECONDS], PACE_RECENT);
 	case MINUTE:
-		return mean(r->unit[TIDE_HISTORY_SECONDS], TIDE_HISTORY_SPANS);
+		return pace_mean(
+		    r->unit[TIDE_HISTORY_SECONDS], TIDE_HISTORY_SPANS);
 	case HOUR:
-		return mean(r->unit[TIDE_HISTORY_MINUTES], TIDE_HISTORY_SPANS) /
+		return pace_mean(
+			   r->unit[TIDE_HISTORY_MINUTES], TIDE_HISTORY_SPANS) /
 		    60;
 	case TOTAL:
 		return r->total;
@@ -219,7 +139,7 @@ show(const struct top *t, size_t row, unsigned column, int width,
 		    t->view.config.profile[r->profile].name);
 		return;
 	case ACTION:
-		(void)snprintf(out->text, TOP_TEXT, "%s", actions[r->kind]);
+		(void)snprintf(out->text, TOP_TEXT, "%s", pace_action[r->kind]);
 		return;
 	case TOTAL:
 		(void)snprintf(out->text, TOP_TEXT, "%.0f", r->total);
@@ -260,7 +180,7 @@ gather(struct top *t)
 	for (p = 0; p < t->view.config.profiles; p++)
 		for (k = 0; k < TIDE_HISTORY_KINDS; k++)
 			add_row(t, p, k);
-	read_times(t);
+	pace_read(&waits, &t->view, t->mono_ms);
 	t->table[0] = (struct table){ .record = "flow",
 		.column = columns,
 		.columns = sizeof columns / sizeof *columns,

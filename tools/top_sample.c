@@ -1,10 +1,11 @@
 /*
  * top, sample - attach, follow a new map or configuration, take a sample.
  */
-#include <math.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "pace.h"
 #include "tidemark/clock.h"
 #include "top.h"
 
@@ -34,37 +35,10 @@ top_end(struct top *t)
 	t->order = NULL;
 }
 
-/*
- * A daemon started anew may have made another map, and one that was reloaded
- * has another configuration.  Until the new one can be read, we keep the old.
- */
-static void
-follow(struct top *t)
-{
-	static uint64_t generation;
-	struct view fresh;
-
-	if (t->attached &&
-	    tide_map_is_current(t->view.map, t->places.runtime_dir) &&
-	    atomic_load(&t->view.map->control->generation) == generation)
-		return;
-	if (view_open(&fresh, &t->places, &t->why) < 0)
-		return;
-	if (t->attached) {
-		if (fresh.map->control->head.instance !=
-		    t->view.map->control->head.instance)
-			t->map_count++;
-		view_close(&t->view);
-	}
-	t->view = fresh;
-	t->attached = true;
-	generation = atomic_load(&t->view.map->control->generation);
-}
-
 bool
 top_sample(struct top *t)
 {
-	follow(t);
+	t->attached = view_follow(&t->view, &t->places, &t->why);
 	t->now_ms = tide_clock_wall_ms();
 	t->mono_ms = tide_clock_mono_ms();
 	t->tables = 0;
@@ -77,35 +51,31 @@ top_sample(struct top *t)
 	return tide_err_set(&t->why, "no memory for so many rows") == 0;
 }
 
-/* Who is not at work; "" if all are. */
+/* Trouble is shouted: there may be no colours. */
 static const char *
-trouble(const struct top *t)
+shout(const char *text, char out[SHOW_MAX])
 {
-	bool collector = view_collector(&t->view).fresh;
-	bool acceptor = view_acceptor(&t->view).fresh &&
-	    atomic_load(&t->view.map->acceptor->listening) != 0;
+	size_t i;
 
-	return !collector && !acceptor ? "THE DAEMON IS NOT AT WORK"
-	    : !collector	       ? "THE COLLECTOR IS SILENT"
-	    : !acceptor		       ? "THE ACCEPTOR DOES NOT LISTEN"
-	    : atomic_load(&t->view.map->control->bypass_until_ms) > t->now_ms
-	    ? "BYPASS: ALL IS ACCEPTED"
-	    : "";
+	for (i = 0; i + 1 < SHOW_MAX && text[i] != '\0'; i++)
+		out[i] = (char)toupper((unsigned char)text[i]);
+	out[i] = '\0';
+	return out;
 }
 
 void
 top_headline(const struct top *t, struct cell *out)
 {
 	struct view_flow f = view_flow(&t->view, t->now_ms);
-	const char *wrong = trouble(t);
+	const char *wrong = view_trouble(&t->view, t->now_ms);
 	static char rate[TOP_TEXT];
-	char when[SHOW_MAX];
+	char when[SHOW_MAX], loud[SHOW_MAX];
 
-	draw_rate(rate, flow_rate(t));
+	draw_rate(rate, pace_mail(&t->view, t->mono_ms));
 	(void)show_moment(t->now_ms, when, sizeof when);
 	(void)snprintf(out->text, sizeof out->text,
 	    "tidemark %.8s  %s  mail %.20s  workers %u/%u  buckets %u  bans %u",
-	    when + 11, wrong[0] != '\0' ? wrong : "at work",
+	    when + 11, wrong[0] != '\0' ? shout(wrong, loud) : "at work",
 	    rate[0] != '\0' ? rate : "?", view_serving(&t->view), t->view.slots,
 	    f.buckets, f.bans);
 	out->tone = wrong[0] == '\0' ? TONE_STRONG : TONE_BAD;

@@ -52,6 +52,7 @@ view_open(
 	struct tide_err ignored;
 
 	v->config = *config;
+	v->generation = v->maps = 0;
 	v->map = tide_map_attach(config->runtime_dir, TIDE_MAP_TOOL, err);
 	if (v->map == NULL)
 		return -1;
@@ -65,6 +66,7 @@ view_open(
 		v->config = *config;
 	if (v->config.profiles > TIDE_PROFILES_MAX)
 		v->config.profiles = 0;
+	v->generation = atomic_load(&v->map->control->generation);
 	return 0;
 }
 
@@ -73,6 +75,28 @@ view_close(struct view *v)
 {
 	tide_map_detach(v->map);
 	v->map = NULL;
+}
+
+bool
+view_follow(
+    struct view *v, const struct tide_config *places, struct tide_err *err)
+{
+	struct view fresh;
+
+	if (v->map != NULL &&
+	    tide_map_is_current(v->map, places->runtime_dir) &&
+	    atomic_load(&v->map->control->generation) == v->generation)
+		return true;
+	if (view_open(&fresh, places, err) < 0)
+		return v->map != NULL;
+	fresh.maps = v->maps;
+	if (v->map != NULL) {
+		fresh.maps += fresh.map->control->head.instance !=
+		    v->map->control->head.instance;
+		view_close(v);
+	}
+	*v = fresh;
+	return true;
 }
 
 /* ---- pulses ------------------------------------------------------------ */
@@ -134,6 +158,21 @@ view_acceptor(const struct view *v)
 
 	return pulse(atomic_load(&a->pid), atomic_load(&a->pulse_ms),
 	    stale > ACCEPTOR_STALE_MS ? stale : ACCEPTOR_STALE_MS);
+}
+
+const char *
+view_trouble(const struct view *v, uint64_t now_ms)
+{
+	bool collector = view_collector(v).fresh;
+	bool acceptor = view_acceptor(v).fresh &&
+	    atomic_load(&v->map->acceptor->listening) != 0;
+
+	return !collector && !acceptor ? "the daemon is not at work"
+	    : !collector	       ? "the collector is silent"
+	    : !acceptor		       ? "the acceptor does not listen"
+	    : atomic_load(&v->map->control->bypass_until_ms) > now_ms
+	    ? "bypass: all is accepted"
+	    : "";
 }
 
 /* ---- workers ----------------------------------------------------------- */

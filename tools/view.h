@@ -20,11 +20,22 @@ struct view {
 	uint32_t bans; /* entries */
 	struct tide_flow_shape flow;
 	struct tide_bloom_shape shape[TIDE_FILTERS];
-	uint32_t memory; /* enum tide_memory */
+	uint32_t memory;     /* enum tide_memory */
+	uint64_t generation; /* of the configuration */
+	uint64_t maps;	     /* view_follow() has seen so many before */
 };
 
 int view_open(struct view *, const struct tide_config *, struct tide_err *);
 void view_close(struct view *);
+
+/*
+ * For those who look for long, from { .map = NULL } on: a daemon started anew
+ * may have made another map, and one that was reloaded has another
+ * configuration.  Until the new one can be read, the old one stays.  False if
+ * there is none at all.
+ */
+bool
+view_follow(struct view *, const struct tide_config *places, struct tide_err *);
 
 /* A process and its sign of life. */
 struct view_pulse {
@@ -36,6 +47,9 @@ struct view_pulse {
 
 struct view_pulse view_collector(const struct view *);
 struct view_pulse view_acceptor(const struct view *);
+
+/* Who is not at work, in a sentence; "" if all are. */
+const char *view_trouble(const struct view *, uint64_t now_ms);
 
 struct view_worker {
 	uint32_t slot, pid, messages;

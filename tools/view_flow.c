@@ -8,22 +8,7 @@
 #include "tidemark/classes.h"
 #include "tidemark/clock.h"
 #include "tidemark/strings.h"
-#include "tool.h"
 #include "view_flow.h"
-
-int
-view_open_for(const struct tool *t, struct view *v)
-{
-	struct tide_config config;
-	struct tide_err err;
-
-	if (tool_places(t, &config) < 0)
-		return TOOL_ERROR;
-	if (view_open(v, &config, &err) == 0)
-		return TOOL_OK;
-	complain("there is no live map to read: %s", err.text);
-	return TOOL_ERROR;
-}
 
 /* Bytes from a map go to terminals. */
 static void
@@ -148,6 +133,19 @@ view_ban_group(const struct tide_ban *ban)
 	return ban->group < TIDE_GROUPS	    ? tide_group_name[ban->group]
 	    : ban->group == TIDE_BAN_MANUAL ? "by hand"
 					    : "?";
+}
+
+const char *
+view_ban_reason(const struct tide_ban *ban)
+{
+	static const char *const many[TIDE_GROUPS] = { "too many messages",
+		"too many messages", "unknown recipients", "unknown recipients",
+		"blocked messages", "blocked messages", "protected mailbox",
+		"came while banned" };
+
+	return ban->reason[0] != '\0'  ? ban->reason
+	    : ban->group < TIDE_GROUPS ? many[ban->group]
+				       : "-";
 }
 
 /* ---- keys -------------------------------------------------------------- */

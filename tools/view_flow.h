@@ -31,6 +31,9 @@ view_ban(const struct view *, uint32_t i, uint64_t now_ms, struct tide_ban *);
 /* "OKSENDER", or "by hand". */
 const char *view_ban_group(const struct tide_ban *);
 
+/* Of a ban by hand, what was typed; of an overflow, what was too much. */
+const char *view_ban_reason(const struct tide_ban *);
+
 /* What a person typed; ends with a complaint and -1 if it is no key. */
 int view_key(const struct view *, const char *text, struct tide_key *);
 

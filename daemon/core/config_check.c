@@ -12,6 +12,7 @@
 #include "config_read.h"
 #include "tidemark/egress.h"
 #include "tidemark/keys.h"
+#include "tidemark/listen.h"
 #include "tidemark/overrides.h"
 #include "tidemark/sizing.h"
 #include "tidemark/units.h"
@@ -393,6 +394,19 @@ check_egress(struct reading *r)
 			    word);
 }
 
+static void
+check_web(struct reading *r)
+{
+	struct tide_web_place place;
+	struct tide_err err;
+
+	if (r->config->web_listen[0] != '\0' && !is_bad(r, "web_listen") &&
+	    tide_web_place(r->config->web_listen, &place, &err) < 0)
+		tide_complain(r->complaints,
+		    place_of(r, IN_GLOBALS, "web_listen"), "web_listen: %s",
+		    err.text);
+}
+
 void
 tide_reading_check(struct reading *r)
 {
@@ -418,4 +432,5 @@ tide_reading_check(struct reading *r)
 	check_retention(r);
 	check_window_fits(r);
 	check_egress(r);
+	check_web(r);
 }

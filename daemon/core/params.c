@@ -298,6 +298,26 @@ const struct tide_param tide_params[] = {
 	  .help = "The name of the nftables table (of family inet) that is "
 		"ours alone: it is replaced and removed as a whole." },
 
+	{ GLOBAL(web_listen), RELOAD, .kind = TIDE_PARAM_STRING,
+	  .fallback = "", .topic = "The page",
+	  .help = "Where tidemark-web serves its page and /metrics: "
+		"127.0.0.1:PORT, [::1]:PORT or unix:PATH. Nothing that other "
+		"machines could reach: it asks nobody who they are. Empty "
+		"serves nothing. tidemark-web reads these settings when it "
+		"starts." },
+	{ GLOBAL(web_mask), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "yes", .choices = no_yes,
+	  .help = "Whether addresses are masked on the page, in what it "
+		"exports and in all else that it sends: s***s@example.org, "
+		"192.0.*.*." },
+	{ GLOBAL(web_socket_mode), RELOAD, .kind = TIDE_PARAM_MODE,
+	  .fallback = "0660",
+	  .help = "Permissions of a socket at unix:PATH." },
+	{ GLOBAL(web_socket_group), RELOAD, .kind = TIDE_PARAM_STRING,
+	  .fallback = "",
+	  .help = "The group of a socket at unix:PATH, such as a proxy's. "
+		"Empty leaves that of tidemark-web." },
+
 	{ PROFILE(socket), RESTART, .kind = TIDE_PARAM_SOCKET,
 	  .fallback = "local:RUNTIME_DIR/NAME.sock",
 	  .help = "Where the mail server finds this profile: "

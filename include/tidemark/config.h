@@ -230,6 +230,11 @@ struct tide_config {
 	uint32_t spam_generations;
 	uint64_t spam_generation; /* how long one lasts */
 
+	char web_listen[TIDE_PATH_MAX]; /* listen.h; "" serves no page */
+	uint32_t web_mask;		/* 0 or 1: addresses are masked */
+	uint32_t web_socket_mode;	/* octal */
+	char web_socket_group[TIDE_NAME_MAX];
+
 	uint32_t profiles;
 	struct tide_profile profile[TIDE_PROFILES_MAX];
 	uint32_t policies;

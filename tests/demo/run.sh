@@ -1,6 +1,6 @@
 #!/bin/sh
 # run.sh DIR - the product at work: everything below DIR, no root, no mail
-# server, no port.  A sample mailbox of ours is replayed through the milter
+# server, one port of loopback for the page.  A sample mailbox of ours is replayed through the milter
 # protocol, as a mail server would speak it; one of its senders is too fast
 # for the limits set here.
 #
@@ -17,6 +17,8 @@ terminal=
 [ -t 0 ] && [ -t 1 ] && terminal=yes
 daemon=''
 traffic=''
+web=''
+page=''
 
 tidemark()
 {
@@ -27,7 +29,7 @@ finish()
 {
 	trap - EXIT
 	# shellcheck disable=SC2086 # words, by intent
-	[ -z "$traffic" ] || kill $traffic 2>/dev/null
+	[ -z "$traffic$web" ] || kill $traffic $web 2>/dev/null
 	if [ -n "$daemon" ]; then
 		kill "$daemon" 2>/dev/null
 		wait "$daemon" 2>/dev/null
@@ -41,6 +43,7 @@ cat >"$conf" <<END
 runtime_dir = $dir/run
 state_dir = $dir/state
 log = $dir/log
+web_listen = 127.0.0.1:0
 [profile external]
 socket = local:$dir/run/external.sock
 daemons = MTA-ext
@@ -80,6 +83,24 @@ for daemon_name in external:MTA-ext internal:MTA-int; do
 done
 traffic=${traffic# }
 
+# The page, on a port that is free; without it all goes on.
+start_page()
+{
+	root=
+	[ "$(id -u)" -ne 0 ] || root=--allow-root
+	: >"$dir/web.log"
+	"$B/tidemark-web" -c "$conf" $root >"$dir/web.log" 2>&1 &
+	web=$!
+	tries=0
+	while [ -z "$page" ] && [ "$tries" -lt 50 ] &&
+	    kill -0 "$web" 2>/dev/null; do
+		tries=$((tries + 1))
+		sleep 0.1
+		page=$(sed -n 's|^tidemark-web: \(http.*\)|\1|p' "$dir/web.log")
+	done
+}
+[ ! -x "$B/tidemark-web" ] || start_page
+
 snapshot()
 {
 	echo
@@ -106,10 +127,17 @@ try_these()
 	END
 }
 
+# Where it is, and that it goes when we do.
+show_page()
+{
+	[ -z "$page" ] || echo "In a browser, while this runs: $page"
+}
+
 if [ -n "$terminal" ]; then
-	tidemark top --note "$(try_these)"
+	tidemark top --note "$(show_page; try_these)"
 	exit
 fi
+show_page
 
 sleep 1
 snapshot

@@ -22,6 +22,8 @@ check "after three snapshots" same "$(grep -c '^collector' "$dir/out")" 3
 check "mail went through both profiles" sh -c \
     "grep -E '^ *external +[1-9]' $dir/out && grep -E '^ *internal +[1-9]' $dir/out"
 check "it says what to try" grep -q 'query --from' "$dir/out"
+check "it says where the page is" \
+    grep -qE '^In a browser.*http://127\.0\.0\.1:[0-9]+/$' "$dir/out"
 offline()
 {
 	"$B/tidemark" query --offline "$dir/a/state" \
@@ -61,6 +63,15 @@ if command -v tmux >/dev/null; then
 	check "on a terminal it is top" within 30 shows "1 Levels"
 	check "it says what to try there, too" shows "why sales@example.org"
 	check "who sends is seen" within 30 shows "sales@example.org"
+	page_answers()
+	{
+		url=$(tm capture-pane -p | sed -n 's/^In a browser.*\(http[^ ]*\).*/\1/p')
+		echo "$url"
+		[ -n "$url" ] && curl -sS --max-time 30 "$url" | grep '<title>' &&
+		    curl -sS --max-time 30 "${url}state.json" |
+			grep -c '"at_work":true'
+	}
+	check "the page answers, where it says" within 30 page_answers
 	tm send-keys q
 	check "q stops it" within 60 shows "stopped; everything"
 	nothing_left_there()

@@ -5,7 +5,8 @@
 # pages - the files; B has to be built.
 pages()
 {
-	ls -d */tidemark*.[1-9] */man/tidemark*.[1-9] 2>/dev/null |
+	ls -d */tidemark*.[1-9] */man/tidemark*.[1-9] \
+		*/web/tidemark*.[1-9] 2>/dev/null |
 		grep -v '^build/'
 	ls "${B:-build}"/man/tidemark*.[1-9]
 }

@@ -72,16 +72,27 @@ nftables_once()
 	same "$(included 'nftables/.*' $rooms tests)" tools/egress_nft.c
 }
 
+microhttpd_once()
+{
+	# shellcheck disable=SC2086
+	same "$(included 'microhttpd\.h' $rooms tests)" tools/web/serve.c
+}
+
 # ---- includes between rooms --------------------------------------------------
 
 # stays_in FOLDER - its files include, in quotes, tidemark/... or a file that
-# lies beside them.
+# lies beside them; those of tools/web, which is a room in a room, also one of
+# tools/.
 stays_in()
 {
 	strays=$(for f in "$1"/*.[ch]; do
 		[ -e "$f" ] || continue
 		sed -n 's/^[ 	]*#[ 	]*include[ 	]*"\(.*\)".*/\1/p' "$f" |
 			while read -r name; do
+				case $1/$name in
+				tools/web/../*/*) ;;
+				tools/web/../*) [ ! -f "tools/${name#../}" ] || continue ;;
+				esac
 				case $name in
 				*..*) ;;
 				tidemark/*) [ ! -f "include/$name" ] || continue ;;
@@ -144,7 +155,7 @@ links()
 # Only the filter needs libmilter; nobody but the filter may get it.
 libmilter_linked_once()
 {
-	for p in tidemarkd tidemark; do
+	for p in tidemarkd tidemark tidemark-web; do
 		[ -x "$B/$p" ] || continue
 		! links "$B/$p" libmilter || { echo "$p links it"; return 1; }
 	done
@@ -154,10 +165,20 @@ libmilter_linked_once()
 # It brings a dozen libraries: loaded by those who need it, when they do.
 nftables_never_linked()
 {
-	for p in tidemarkd tidemark-milter tidemark; do
+	for p in tidemarkd tidemark-milter tidemark tidemark-web; do
 		[ -x "$B/$p" ] || continue
 		! links "$B/$p" libnftables || { echo "$p links it"; return 1; }
 	done
+}
+
+# What listens to a browser is a program of its own.
+microhttpd_linked_once()
+{
+	for p in tidemarkd tidemark-milter tidemark; do
+		[ -x "$B/$p" ] || continue
+		! links "$B/$p" libmicrohttpd || { echo "$p links it"; return 1; }
+	done
+	[ ! -x "$B/tidemark-web" ] || links "$B/tidemark-web" libmicrohttpd
 }
 
 # ---- the top level -----------------------------------------------------------
@@ -184,8 +205,10 @@ check "libmilter is included under milter/ (and by tests) only" \
 	libmilter_in_its_room
 check "libnftables is included in one file, tools/egress_nft.c" nftables_once
 check "curses is included in one file of tools/ at most" curses_once
+check "libmicrohttpd is included in one file, tools/web/serve.c" \
+	microhttpd_once
 for room in include/tidemark daemon/core daemon/text daemon/memory \
-	daemon/reputation daemon milter tools; do
+	daemon/reputation daemon milter tools tools/web; do
 	[ ! -d "$room" ] ||
 		check "$room includes contracts and its own files only" \
 			stays_in "$room"
@@ -197,5 +220,6 @@ check "syslog is called in log.c only" logs_in_one_place
 check "what the library exports begins with tide_" names_are_ours
 check "only tidemark-milter links libmilter" libmilter_linked_once
 check "nobody is linked to libnftables" nftables_never_linked
+check "only tidemark-web links libmicrohttpd" microhttpd_linked_once
 check "the top level holds nothing else" top_is_tidy
 tap_end

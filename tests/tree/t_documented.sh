@@ -374,6 +374,10 @@ for program in "$B"/tidemark-*; do # what has come since
 		check "options of $name: help and manual agree" \
 			agree "$name" "$page"
 done
+if has tidemark-web tools/web; then
+	check "and none of tidemark-web is left out of both" \
+		mentioned tools/web/tidemark-web.8 tools/web/main.c
+fi
 if has tidemark tools; then
 	check "tidemark prints conf/tidemark.conf" \
 		sample_is_current "$B/tidemark" config --sample

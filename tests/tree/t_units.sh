@@ -20,7 +20,10 @@ fill()
 	sed "s|@SBINDIR@|$(realpath "$B")|" "$unit" >"$dir/tidemark.service" &&
 		sed "s|@BINDIR@|$(realpath "$B")|" \
 			conf/systemd/tidemark-egress.service \
-			>"$dir/tidemark-egress.service"
+			>"$dir/tidemark-egress.service" &&
+		sed "s|@SBINDIR@|$(realpath "$B")|" \
+			conf/systemd/tidemark-web.service \
+			>"$dir/tidemark-web.service"
 }
 
 verifies()
@@ -102,10 +105,13 @@ sees_boot_id()
 		! grep -q '^ProcSubset=pid' "$unit"
 }
 
-# One capability for the kernel's table, none for the daemon.
+# One capability for the kernel's table, none for the daemon and the page.
 one_capability()
 {
 	same "$(value CapabilityBoundingSet)$(value AmbientCapabilities)" '' &&
+		same "$(sed -n 's/^CapabilityBoundingSet=//p
+			s/^AmbientCapabilities=//p' \
+			"$dir/tidemark-web.service")" "$(printf '\n\n')" &&
 		same "$(sed -n 's/^CapabilityBoundingSet=//p' \
 			"$dir/tidemark-egress.service")" CAP_NET_ADMIN
 }
@@ -120,7 +126,7 @@ makes_user()
 }
 
 fill
-for name in tidemark tidemark-egress; do
+for name in tidemark tidemark-egress tidemark-web; do
 	check "no placeholder is left in $name" \
 		lacks '^[^#]*@[A-Z]' "$dir/$name.service"
 	check "systemd understands $name" verifies "$name"
@@ -129,6 +135,15 @@ for name in tidemark tidemark-egress; do
 done
 check "only tidemark-egress has a capability, and only one" one_capability
 check "without its sandbox it would not be" score_bites
+# Whoever is the daemon's user may change things.
+not_the_daemon()
+{
+	grep -x DynamicUser=yes "$dir/tidemark-web.service" &&
+		grep -x SupplementaryGroups=tidemark "$dir/tidemark-web.service" &&
+		! grep ^User= "$dir/tidemark-web.service"
+}
+check "the page is served by somebody who may ask, and not change" \
+	not_the_daemon
 check "systemd waits longer than a stop in good order takes" stops_in_time
 check "it may write the folders of the settings, and keeps the map" \
 	same_folders
