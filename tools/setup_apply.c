@@ -4,7 +4,7 @@
  * The journal has a line for each file that was changed or made:
  *	file HASH BACKUP PATH	BACKUP is - for a file that was not there;
  *				HASH is of what we wrote
- *	folder PATH		that was made
+ *	folder TOP DEEPEST	that were made
  * It is written before the first rename: whoever comes after a crash finds
  * in it all that may have happened.
  */
@@ -25,11 +25,11 @@
 #include "tidemark/files.h"
 
 struct step {
-	char *real;   /* links followed */
-	char *fresh;  /* what shall be, beside it */
-	char *backup; /* what was; NULL for a new file */
-	bool made;    /* renamed into place */
-	char *folder; /* that we made for it, or NULL */
+	char *real;	     /* links followed */
+	char *fresh;	     /* what shall be, beside it */
+	char *backup;	     /* what was; NULL for a new file */
+	bool made;	     /* renamed into place */
+	char *top, *deepest; /* folders that we made for it, or NULL */
 };
 
 /* FNV-1a: only to see that nobody has changed the file since. */
@@ -114,9 +114,9 @@ backup_name(const char *real)
 	return setup_format("%s.tidemark-%s.last", real, date);
 }
 
-/* The folders down to it; the first one that had to be made is kept. */
+/* The folders down to it; *top is the first one that had to be made. */
 static int
-make_folders(const char *folder, char **made)
+make_folders(const char *folder, char **top)
 {
 	char *up;
 	int rc;
@@ -124,13 +124,27 @@ make_folders(const char *folder, char **made)
 	if (access(folder, F_OK) == 0)
 		return 0;
 	up = folder_of(folder);
-	rc = up[0] != '\0' ? make_folders(up, made) : 0;
+	rc = up[0] != '\0' ? make_folders(up, top) : 0;
 	free(up);
 	if (rc == 0)
 		rc = mkdir(folder, 0755);
-	if (rc == 0 && *made == NULL)
-		*made = setup_format("%s", folder);
+	if (rc == 0 && *top == NULL)
+		*top = setup_format("%s", folder);
 	return rc;
+}
+
+/* They stay, if somebody else uses them. */
+static void
+remove_folders(const char *top, const char *deepest)
+{
+	char *at = setup_format("%s", deepest), *up;
+
+	while (rmdir(at) == 0 && strcmp(at, top) != 0) {
+		up = folder_of(at);
+		free(at);
+		at = up;
+	}
+	free(at);
 }
 
 static int
@@ -144,7 +158,9 @@ prepare(const struct setup *s, const struct plan_file *f, struct step *step)
 	if (step->real == NULL)
 		step->real = setup_format("%s", path);
 	step->fresh = setup_format("%s.tidemark-new", step->real);
-	rc = make_folders(folder, &step->folder);
+	rc = make_folders(folder, &step->top);
+	if (step->top != NULL)
+		step->deepest = setup_format("%s", folder);
 	if (rc == 0 && f->old != NULL) {
 		step->backup = backup_name(step->real);
 		rc = stat(step->real, &st);
@@ -176,9 +192,9 @@ write_journal(const struct setup *s, const char *mta,
 	if (f != NULL) {
 		(void)fputs(old != NULL ? old : "", f);
 		for (i = 0; i < p->files; i++) {
-			if (steps[i].folder != NULL)
-				(void)fprintf(
-				    f, "folder\t%s\n", steps[i].folder);
+			if (steps[i].top != NULL)
+				(void)fprintf(f, "folder\t%s\t%s\n",
+				    steps[i].top, steps[i].deepest);
 			(void)fprintf(f, "file\t%016llx\t%s\t%s\n",
 			    hash(p->file[i].new),
 			    steps[i].backup != NULL ? steps[i].backup : "-",
@@ -215,8 +231,8 @@ roll_back(const struct setup_plan *p, struct step *steps)
 			(void)unlink(t->backup);
 		if (t->fresh != NULL)
 			(void)unlink(t->fresh);
-		if (t->folder != NULL)
-			(void)rmdir(t->folder);
+		if (t->deepest != NULL)
+			remove_folders(t->top, t->deepest);
 	}
 }
 
@@ -287,7 +303,8 @@ plan_apply(const struct setup *s, const char *mta, const struct setup_plan *p)
 		free(steps[i].real);
 		free(steps[i].fresh);
 		free(steps[i].backup);
-		free(steps[i].folder);
+		free(steps[i].top);
+		free(steps[i].deepest);
 	}
 	free(journal);
 	free(path);
@@ -353,8 +370,8 @@ undo_line(const struct setup *s, const char *line)
 	const char *path = setup_field(&rest, "\t");
 	bool done = true;
 
-	if (strcmp(kind, "folder") == 0 && one != NULL)
-		(void)rmdir(one); /* stays, if somebody uses it */
+	if (strcmp(kind, "folder") == 0 && backup != NULL)
+		remove_folders(one, backup);
 	else if (path != NULL)
 		done = undo_file(s, strtoull(one, NULL, 16), backup, path);
 	free(copy);

@@ -26,8 +26,8 @@ enum setup_severity {
 	    "Tidemark were down.", \
 	    "Start Tidemark (systemctl start tidemark).") \
 	X(SOCKET_KIND, "socket-kind", ERROR, \
-	    "The mail server cannot connect: all mail is treated as if " \
-	    "Tidemark were down.", \
+	    "What is there is no socket: all mail is treated as if Tidemark " \
+	    "were down.", \
 	    "Remove what is there, and restart Tidemark.") \
 	X(SOCKET_LINK, "socket-link", ERROR, \
 	    "sendmail follows no link to a socket, and treats all mail as " \
