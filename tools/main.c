@@ -325,6 +325,31 @@ static const struct command commands[] = {
 	    run_metrics },
 	{ "audit", "[--json]", "have the daemon check the buckets' books",
 	    "Exits 0 if all agree, 1 if not, 2 on an error.\n", run_audit },
+	{ "setup",
+	    "sendmail | postfix [--apply | --undo | --check] [--json]\n"
+	    "                [--mc FILE] [--cf FILE] [--main-cf DIR]\n"
+	    "                [--program FILE]",
+	    "attach Tidemark to the mail server, or find what is wrong",
+	    "Without an option it prints what has to be changed, and changes "
+	    "nothing.\n"
+	    "\n"
+	    "      --apply        do it; each file is checked first, and kept "
+	    "as\n"
+	    "                     FILE.tidemark-DATE\n"
+	    "      --undo         put all of that back\n"
+	    "      --check        look at what is there, and say what is "
+	    "wrong\n"
+	    "      --mc FILE      sendmail.mc (default /etc/mail/sendmail.mc)\n"
+	    "      --cf FILE      sendmail.cf (default /etc/mail/sendmail.cf)\n"
+	    "      --main-cf DIR  main.cf and master.cf (default "
+	    "/etc/postfix)\n"
+	    "      --program FILE the sendmail or postconf that checks\n"
+	    "\n"
+	    "Here --root DIR is a whole configuration tree: every file, user "
+	    "and\ngroup below DIR.\n"
+	    "Exits 0 if it was done or nothing is wrong, 1 if something is, 2 "
+	    "on an\nerror.\n",
+	    run_setup },
 	{ "completion", "bash", "what bash completes, to be sourced",
 	    "  source <(tidemark completion bash)\n", run_completion },
 	{ "help", "[COMMAND] [--json]", "this list, or more about one command",

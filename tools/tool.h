@@ -101,6 +101,7 @@ int run_tail(struct tool *);
 int run_top(struct tool *);
 int run_metrics(struct tool *);
 int run_completion(struct tool *);
+int run_setup(struct tool *);
 int run_why(struct tool *);
 
 #endif

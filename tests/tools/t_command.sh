@@ -52,6 +52,7 @@ cat >"$D/calls" <<-END
 	top -1
 	metrics
 	completion bash
+	setup sendmail
 	help
 END
 

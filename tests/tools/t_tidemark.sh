@@ -47,6 +47,7 @@ check() { # NAME, after the last command's status
 commands="status query why tail replay dump counters configtest config reload
 bypass seal checkpoint banned ban unban bucket report audit size normalise
 addresses except egress top metrics completion bulk spam export merge
+setup
 help"
 
 # ---- help ------------------------------------------------------------------

@@ -1,0 +1,501 @@
+#!/bin/sh
+# t_setup - tidemark setup over configuration trees of its own: what it
+# prints, applies and undoes, and each fault that --check can find, made from a
+# sound tree by one change.
+set -u
+umask 022
+. tests/lib/tap.sh
+
+B=${B:-build}
+# its name must not have ours in it
+D=$(mktemp -d "${TMPDIR:-/tmp}/setup.XXXXXX") || exit 2
+T=$D/tree
+trap 'finish' EXIT
+trap 'exit 1' INT TERM
+listener=
+
+finish()
+{
+	[ -z "$listener" ] || kill "$listener" 2>/dev/null
+	rm -rf "$D"
+}
+
+setup()
+{
+	"$B/tidemark" --root "$T" setup "$@"
+}
+
+# ---- a sound tree --------------------------------------------------------------
+
+people()
+{
+	mkdir -p "$1/etc"
+	printf '%s\n' "root:x:0:0::/:" "postfix:x:4201:$(id -g)::/:" \
+		"smmta:x:4202:4202::/:" "tidemark:x:4203:4203::/:" \
+		>"$1/etc/passwd"
+	printf '%s\n' "root:x:4200:" "postfix:x:$(id -g):tidemark" \
+		"smmta:x:4202:" "tidemark:x:4203:" "other:x:4204:" \
+		>"$1/etc/group"
+}
+
+settings()
+{
+	mkdir -p "$1/etc/tidemark/conf.d"
+	cat >"$1/etc/tidemark/tidemark.conf" <<-'END'
+		max_workers = 300
+
+		[profile external]
+		socket_group = postfix
+
+		[profile internal]
+		socket_group = postfix
+		charged_by = policy
+
+		[policy submission]
+		socket_group = postfix
+
+		include conf.d/*.conf
+	END
+}
+
+sendmail_files()
+{
+	mkdir -p "$1/etc/mail"
+	cat >"$1/etc/mail/sendmail.mc" <<-'END'
+		FEATURE(`no_default_msa')dnl
+		DAEMON_OPTIONS(`Name=MTA-ext, Port=smtp, InputMailFilters=spamass;tidemark-ext')dnl
+		DAEMON_OPTIONS(`Name=MTA-int, Port=submission, M=Ea, InputMailFilters=tidemark-int;opendkim')dnl
+	END
+	cat >"$1/etc/mail/sendmail.cf" <<-'END'
+		O DaemonPortOptions=Name=MTA-ext, Port=smtp,
+		    InputMailFilters=spamass;tidemark-ext
+		O DaemonPortOptions=Name=MTA-int, Port=submission, M=Ea, InputMailFilters=tidemark-int;opendkim
+		#O InputMailFilters=
+		O MaxDaemonChildren=100
+		Xspamass, S=local:/run/spamass.sock, F=, T=C:15m;S:4m;R:4m;E:10m
+		Xtidemark-ext, S=local:/run/tidemark/external.sock, T=C:10s;S:30s;R:30s;E:60s
+		Xtidemark-int, S=local:/run/tidemark/internal.sock, F=T, T=C:10s;S:30s;R:30s;E:60s
+		Xopendkim, S=inet:8891@localhost
+	END
+	printf 'V10\nD{MTAHost}[127.0.0.1]\n' >"$1/etc/mail/submit.cf"
+	touch -d '2026-01-01 00:00:00' "$1/etc/mail/sendmail.mc"
+	touch -d '2026-01-01 00:00:01' "$1/etc/mail/sendmail.cf"
+}
+
+postfix_files()
+{
+	mkdir -p "$1/etc/postfix"
+	cat >"$1/etc/postfix/main.cf" <<-'END'
+		compatibility_level = 3.6
+		milter_default_action = accept
+		tidemark_policy = check_policy_service unix:/run/tidemark/submission-policy.sock
+		tidemark_recipient = reject_unlisted_recipient,
+		    $tidemark_policy, permit_sasl_authenticated, reject
+		smtpd_policy_service_default_action = DUNNO
+	END
+	cat >"$1/etc/postfix/master.cf" <<-'END'
+		smtp      inet  n       -       n       -       -       smtpd
+		  -o smtpd_milters=unix:/run/spamass.sock,unix:/run/tidemark/external.sock
+		  -o milter_macro_daemon_name=MTA-ext
+		# our own people
+		submission inet n       -       n       -       -       smtpd
+		  -o smtpd_sasl_auth_enable=yes
+		  -o smtpd_milters=unix:/run/tidemark/internal.sock
+		  -o milter_macro_daemon_name=MTA-int
+		# they can wait
+		  -o milter_default_action=tempfail
+		  -o smtpd_recipient_restrictions=$tidemark_recipient
+		  -o smtpd_data_restrictions=$tidemark_policy
+		  -o smtpd_end_of_data_restrictions=$tidemark_policy
+		pickup    unix  n       -       y       60      1       pickup
+	END
+}
+
+# Somebody who listens on all three.
+listen()
+{
+	mkdir -p "$T/run/tidemark"
+	perl -MIO::Socket::UNIX -e '
+		for (@ARGV) {
+			push @s, IO::Socket::UNIX->new(Local => $_,
+				Listen => 99) or die "$_: $!";
+			chmod 0660, $_;
+		}
+		sleep 600' "$T/run/tidemark/external.sock" \
+		"$T/run/tidemark/internal.sock" \
+		"$T/run/tidemark/submission-policy.sock" &
+	listener=$!
+	within 30 test -S "$T/run/tidemark/submission-policy.sock"
+}
+
+mkdir -p "$D/sound" "$T"
+people "$D/sound"
+settings "$D/sound"
+sendmail_files "$D/sound"
+postfix_files "$D/sound"
+
+# fresh - the sound tree again, but for its sockets.
+fresh()
+{
+	rm -rf "$T/etc"
+	cp -a "$D/sound/etc" "$T/etc"
+}
+fresh
+check "somebody listens" listen || exit 1
+
+# ---- a sound one -----------------------------------------------------------
+
+for mta in sendmail postfix; do
+	check "a sound $mta: nothing is wrong" exits 0 setup $mta --check
+	check "and no line is missing" eval \
+		"setup $mta | grep 'every line is there'"
+done
+check "what F= does is told" eval \
+	"setup sendmail --check | grep -x '    tidemark-int: F=T: 451, and the client tries again later'"
+check "and what no F= does" eval \
+	"setup sendmail --check | grep 'tidemark-ext: no F=: mail passes, unseen'"
+check "and where this machine's own mail goes" eval \
+	"setup sendmail --check | grep 'goes to .127.0.0.1. 25, and so in'"
+
+# ---- broken ones -----------------------------------------------------------
+
+# found MTA - the faults that --check names, each once.
+found()
+{
+	setup "$1" --check --json >"$D/json" 2>"$D/err"
+	echo "$?" >"$D/rc"
+	perl -MJSON::PP -ne '$r = decode_json($_);
+		$r->{version} == 1 or die;
+		next unless $r->{type} eq "finding" &&
+			$r->{severity} ne "note";
+		$r->{file} =~ m:^/: && $r->{what} && $r->{because} && $r->{mend}
+			or die "incomplete: $_";
+		$n{$r->{name}}++;
+		END { print join(" ", sort keys %n) }' "$D/json"
+}
+
+# broken WANT MTA BREAK [MEND] - that finding, and no other.
+broken()
+{
+	fresh
+	eval "$3" || return 1
+	got=$(found "$2")
+	eval "${4:-}"
+	cat "$D/json" "$D/err"
+	same "$got" "$1" && same "exit status $(cat "$D/rc")" "exit status 1"
+}
+
+# Words for the table: change FILE SED-SCRIPT, where something has to change.
+change()
+{
+	cp -p "$T/etc/$1" "$D/before"
+	sed -i -e "$2" "$T/etc/$1" || return 1
+	touch -r "$D/before" "$T/etc/$1"
+	! cmp -s "$D/before" "$T/etc/$1"
+}
+cf() { change mail/sendmail.cf "$1"; }
+main() { change postfix/main.cf "$1"; }
+master() { change postfix/master.cf "$1"; }
+conf() { change tidemark/tidemark.conf "$1"; }
+
+# finding % mail server % break % mend
+cat >"$D/table" <<'END'
+conf-wrong%sendmail%conf '1i max_wrokers = 7'
+socket-missing%sendmail%mv $T/run/tidemark/external.sock $T/away%mv $T/away $T/run/tidemark/external.sock
+socket-missing%postfix%mv $T/run/tidemark/internal.sock $T/away%mv $T/away $T/run/tidemark/internal.sock
+socket-missing%postfix%mv $T/run/tidemark/submission-policy.sock $T/away%mv $T/away $T/run/tidemark/submission-policy.sock
+socket-kind%sendmail%mv $T/run/tidemark/external.sock $T/away && touch $T/run/tidemark/external.sock%mv -f $T/away $T/run/tidemark/external.sock
+socket-kind%postfix%mv $T/run/tidemark/external.sock $T/away && mkdir $T/run/tidemark/external.sock%rmdir $T/run/tidemark/external.sock; mv $T/away $T/run/tidemark/external.sock
+socket-link%sendmail%mv $T/run/tidemark/external.sock $T/away && ln -s $T/away $T/run/tidemark/external.sock%mv -f $T/away $T/run/tidemark/external.sock
+socket-deaf%sendmail%mv $T/run/tidemark $T/awake && perl -MIO::Socket::UNIX -e 'mkdir $ARGV[0]; IO::Socket::UNIX->new(Local => "$ARGV[0]/$_.sock", Listen => 1) or die $! for "external"; symlink "$ARGV[1]/$_.sock", "$ARGV[0]/$_.sock" for ()' $T/run/tidemark $T/awake && mv $T/awake/internal.sock $T/run/tidemark%mv $T/run/tidemark/internal.sock $T/awake; rm -rf $T/run/tidemark; mv $T/awake $T/run/tidemark
+socket-rights%sendmail%cf '1i O RunAsUser=smmta'
+socket-rights%postfix%chmod 600 $T/run/tidemark/external.sock%chmod 660 $T/run/tidemark/external.sock
+socket-rights%postfix%chmod 700 $T/run/tidemark%chmod 755 $T/run/tidemark
+socket-folder%sendmail%chmod 775 $T/run/tidemark%chmod 755 $T/run/tidemark
+socket-folder%sendmail%chmod 1777 $T/run%chmod 755 $T/run
+socket-unknown%sendmail%cf 's|tidemark/external.sock|tidemark/extern.sock|'
+socket-unknown%postfix%master 's|tidemark/internal.sock|tidemark/intern.sock|'
+socket-unknown%postfix%main 's|submission-policy.sock|policy.sock|'
+socket-inet%sendmail%cf 's|local:/run/tidemark/external.sock|inet:8892@localhost|'
+socket-inet%postfix%conf '/profile ext/a socket = inet:8892@127.0.0.1' && master 's|unix:/run/tidemark/external.sock|inet:127.0.0.1:8892|'
+group-unknown%sendmail%conf 's/socket_group = postfix/socket_group = nobodys/'
+group-denied%postfix%conf 's/socket_group = postfix/socket_group = other/'
+filters-comma%sendmail%cf 's/spamass;tidemark-ext/spamass,tidemark-ext/'
+filters-comma%sendmail%cf 's/tidemark-int;opendkim/tidemark-int, opendkim/'
+filter-undefined%sendmail%cf 's/spamass;tide/spamas;tide/'
+filter-unused%sendmail%cf '$a Xtidemark-old, S=local:/run/tidemark/external.sock, T=C:10s;S:30s;R:30s;E:60s'
+daemon-unfiltered%sendmail%cf '$a O DaemonPortOptions=Name=MTA-v6, Family=inet6'
+daemon-unfiltered%sendmail%cf '1i O DaemonPortOptions=Name=third, Port=2525, InputMailFilters='
+daemon-unfiltered%postfix%master '$a smtps inet n - n - - smtpd'
+msa-unfiltered%sendmail%cf '$a O DaemonPortOptions=Port=587, Name=MSA, M=E'
+daemon-profile%sendmail%cf 's/Name=MTA-int/Name=MTA-ext/;s/Name=MTA-ext, Port=smtp/Name=world, Port=smtp/'
+daemon-profile%postfix%master 's/name=MTA-int/name=MTA-ext/;s/name=MTA-ext$/name=world/;0,/name=world/!s/name=world/name=MTA-ext/'
+daemon-same%sendmail%cf 's/Name=MTA-int/Name=MTA-ext/'
+daemon-same%postfix%master 's/name=MTA-int/name=MTA-ext/'
+daemon-unnamed%sendmail%cf 's/Name=MTA-int/Name=own/;s/tidemark-int;/tidemark-ext;/;/^Xtidemark-int/d'
+daemon-unnamed%postfix%master 's/name=MTA-int/name=own/;s/internal.sock/external.sock/'
+cf-older%sendmail%touch $T/etc/mail/sendmail.mc
+flag-refuses%sendmail%cf 's|external.sock, |external.sock, F=R, |'
+flag-refuses%postfix%main 's/= accept/= reject/'
+timeout-short%sendmail%cf 's/C:10s;S:30s;R:30s;E:60s/C:1s;S:30s;R:30s;E:60s/'
+timeout-short%postfix%main '$a milter_command_timeout = 1s'
+timeout-long%sendmail%cf '/^Xtidemark-int/s/, T=.*//'
+timeout-long%postfix%master '$a smtps inet n - n - - smtpd -o smtpd_milters=unix:/run/tidemark/internal.sock -o milter_content_timeout=10m' && conf 's/300/400/'
+order%sendmail%cf 's/spamass;tidemark-ext/tidemark-ext;spamass/'
+order%postfix%master 's|=\(unix:/run/spamass.sock\),\(.*\)|=\2,\1|'
+workers%sendmail%cf 's/Children=100/Children=1000/'
+workers%postfix%master '/^smtp /s/-\( *\)smtpd/101\1smtpd/'
+chroot%postfix%master '/^smtp /s/n\( *\)-\( *\)n/n\1-\2y/'
+chroot%postfix%main 's/^compat.*//' && master '/^smtp /s/n\( *\)-\( *\)n/n\1-\2-/'
+protocol%postfix%main '$a milter_protocol = 2'
+policy-places%postfix%master '/end_of_data/d'
+policy-places%postfix%master '/smtpd_data/d'
+policy-action%postfix%main '/service_default_action/d'
+policy-charged%postfix%conf '/charged_by/d'
+END
+while IFS='%' read -r want mta break mend; do
+	check "$want: $mta: $(echo "$break" | tr -d '\044' | cut -c1-60)" \
+		broken "$want" "$mta" "$break" "$mend"
+done <"$D/table"
+fresh
+
+# ---- the table, the manual and the cases -------------------------------------
+
+sed -n 's/^	X([A-Z_]*, "\([a-z-]*\)".*/\1/p' tools/setup_findings.h |
+	sort >"$D/names"
+tried()
+{
+	{
+		cut -d'%' -f1 "$D/table"
+		echo while-away
+		echo local-route # both are notes, tried above
+	} | sort -u | diff "$D/names" -
+}
+documented()
+{
+	sed -n 's/^\.It Li \([a-z-]*\)$/\1/p' tools/man/tidemark-setup.1 |
+		sort | diff "$D/names" -
+}
+check "there are findings" test "$(wc -l <"$D/names")" -gt 25
+check "each has a case here" tried
+check "each is in tidemark-setup(1), and no other" documented
+
+# ---- sendmail: print, apply, undo ----------------------------------------------
+
+# Macros enough to make a .cf of filters and daemons.
+cat >"$D/cf.m4" <<'END'
+divert(-1)
+define(`MAIL_FILTER', `divert(1)X$1, $2
+divert(-1)')
+define(`INPUT_MAIL_FILTER', `MAIL_FILTER(`$1', `$2')divert(3)O InputMailFilters=$1
+divert(-1)')
+define(`FEATURE', `ifelse(`$1', `no_default_msa', `define(`_NO_MSA_')')')
+define(`DAEMON_OPTIONS', `divert(2)O DaemonPortOptions=$1
+divert(-1)define(`_DPO_')')
+define(`MAILER', `')
+m4wrap(`divert(0)ifdef(`_DPO_', `', `O DaemonPortOptions=Name=MTA
+')ifdef(`_NO_MSA_', `', `O DaemonPortOptions=Port=587, Name=MSA, M=E
+')undivert')
+END
+
+# mc LINE... - a sendmail.mc with these lines, and its sendmail.cf.
+mc()
+{
+	fresh
+	{
+		echo "include(\`$D/cf.m4')dnl"
+		for line; do
+			echo "$line"
+		done
+		echo "MAILER(\`smtp')dnl"
+	} >"$T/etc/mail/sendmail.mc"
+	chmod 640 "$T/etc/mail/sendmail.mc"
+	m4 "$T/etc/mail/sendmail.mc" >"$T/etc/mail/sendmail.cf"
+}
+
+# added LINE... - that setup sendmail would add, all of them.
+added()
+{
+	setup sendmail >"$D/printed" || return 1
+	cat "$D/printed"
+	for line; do
+		echo "$line"
+	done >"$D/want"
+	sed -n 's/^+//p' "$D/printed" | diff "$D/want" -
+}
+
+times='T=C:10s;S:30s;R:30s;E:60s'
+ext="MAIL_FILTER(\`tidemark-ext', \`S=local:/run/tidemark/external.sock, $times')dnl"
+int="MAIL_FILTER(\`tidemark-int', \`S=local:/run/tidemark/internal.sock, F=T, $times')dnl"
+
+mc "FEATURE(\`no_default_msa')dnl" "DAEMON_OPTIONS(\`Name=MTA-v4, Port=smtp')dnl" \
+	"dnl DAEMON_OPTIONS(\`Name=old')" \
+	"DAEMON_OPTIONS(\`Name=MSP, Port=submission, M=Ea')dnl"
+check "two daemons get their filters" added "dnl Tidemark" "$ext" "$int" \
+	"DAEMON_OPTIONS(\`Name=MTA-v4, Port=smtp, InputMailFilters=tidemark-ext')dnl" \
+	"DAEMON_OPTIONS(\`Name=MSP, Port=submission, M=Ea, InputMailFilters=tidemark-int')dnl"
+check "nothing was changed by that" lacks tidemark "$T/etc/mail/sendmail.mc"
+mc
+check "daemons that sendmail adds by itself get lines" added "dnl Tidemark" \
+	"$ext" "$int" \
+	"DAEMON_OPTIONS(\`Name=MTA, InputMailFilters=tidemark-ext')dnl" \
+	"FEATURE(\`no_default_msa')dnl" \
+	"DAEMON_OPTIONS(\`Port=587, Name=MSA, M=E, InputMailFilters=tidemark-int')dnl"
+mc "FEATURE(\`no_default_msa')dnl" \
+	"MAIL_FILTER(\`spamass', \`S=local:/run/spamass.sock')dnl" \
+	"MAIL_FILTER(\`clam', \`S=local:/run/clam.sock')dnl" \
+	"DAEMON_OPTIONS(\`Name=MTA-ext, InputMailFilters=spamass,clam, Port=smtp')dnl"
+check "Tidemark comes last, and a comma is mended" added "dnl Tidemark" \
+	"$ext" \
+	"DAEMON_OPTIONS(\`Name=MTA-ext, Port=smtp, InputMailFilters=spamass;clam;tidemark-ext')dnl"
+mc "FEATURE(\`no_default_msa')dnl" \
+	"INPUT_MAIL_FILTER(\`spamass'," "  \`S=local:/run/spamass.sock')dnl" \
+	"DAEMON_OPTIONS(\`Name=MTA-ext')dnl"
+check "the list of all daemons is copied" added "dnl Tidemark" "$ext" \
+	"DAEMON_OPTIONS(\`Name=MTA-ext, InputMailFilters=spamass;tidemark-ext')dnl"
+printf '#!/bin/sh\ncase $(cat "${1#-C}") in *RunAs*) ;; esac\necho "> "\n' >"$D/sendmail"
+printf '#!/bin/sh\ngrep -n "^Xtide" "${1#-C}" | sed "s/^/line /"\n' >"$D/picky"
+chmod 755 "$D/sendmail" "$D/picky"
+
+snapshot() { (cd "$T/etc" && find . -type f ! -name '*.tidemark-*' -exec ls -ln {} + -exec cksum {} +) | sed 's/  *[A-Z][a-z][a-z] .*\.\// /'; }
+
+check "a .cf that somebody changed is left alone" eval \
+	"echo 'O Other=1' >>'$T/etc/mail/sendmail.cf'; ! setup sendmail --apply --program '$D/sendmail' && lacks tidemark '$T/etc/mail/sendmail.mc'"
+mc "FEATURE(\`no_default_msa')dnl" "DAEMON_OPTIONS(\`Name=MTA-ext')dnl"
+snapshot >"$D/0"
+refused()
+{
+	setup sendmail --apply --program "$D/picky" 2>"$D/err"
+	same "exit status $?" "exit status 2" &&
+		grep 'sendmail does not like' "$D/err" &&
+		snapshot | diff "$D/0" - && lacks tidemark "$T/etc/mail/sendmail.mc"
+}
+check "what sendmail does not like is not written" refused
+check "it applies" exits 0 setup sendmail --apply --program "$D/sendmail"
+check "the .mc has it" grep -x "$ext" "$T/etc/mail/sendmail.mc"
+check "the .cf as well" grep '^Xtidemark-ext, S=local' "$T/etc/mail/sendmail.cf"
+check "rights are kept" same "$(stat -c %a "$T/etc/mail/sendmail.mc")" 640
+check "nothing is wrong then" exits 0 setup sendmail --check
+backups() { find "$T/etc" -name '*.tidemark-*' | wc -l; }
+check "there are two backups" same "$(backups)" 2
+snapshot >"$D/1"
+check "twice is once" exits 0 setup sendmail --apply --program "$D/sendmail"
+check "nothing has changed" eval "snapshot | diff '$D/1' -"
+check "and there are no more backups" same "$(backups)" 2
+check "no folder is left behind" same \
+	"$(find "$T/etc/mail" -name '.tidemark*')" ''
+check "undo" exits 0 setup sendmail --undo
+check "all is as it was" eval "snapshot | diff '$D/0' -"
+check "and no backup is left" same "$(backups)" 0
+check "there is no second undo" exits 1 setup sendmail --undo
+setup sendmail --apply --program "$D/sendmail" >/dev/null
+echo "dnl later" >>"$T/etc/mail/sendmail.mc"
+check "undo leaves alone what was changed since" exits 1 setup sendmail --undo
+check "with that change in it" grep later "$T/etc/mail/sendmail.mc"
+check "but puts back the rest" lacks tidemark "$T/etc/mail/sendmail.cf"
+
+# RunAsUser: the user's group, and a drop-in.
+mc "FEATURE(\`no_default_msa')dnl" "DAEMON_OPTIONS(\`Name=MTA-ext')dnl"
+echo 'O RunAsUser=smmta' >>"$T/etc/mail/sendmail.cf"
+dropin=$T/etc/systemd/system/tidemark.service.d/setup.conf
+says() { pattern=$1; shift; "$@" 2>&1 | grep -e "$pattern"; }
+check "RunAsUser: its group gets the sockets" says '^+socket_group = smmta' \
+	setup sendmail
+check "and the daemon may give them to it" says '^+SupplementaryGroups=smmta' \
+	setup sendmail
+
+# ---- Postfix: print, apply, undo ------------------------------------------------
+
+stock()
+{
+	fresh
+	printf 'compatibility_level = 3.6\nsmtpd_milters = unix:/run/other.sock\n' \
+		>"$T/etc/postfix/main.cf"
+	cat >"$T/etc/postfix/master.cf" <<-'END'
+		smtp      inet  n       -       y       -       -       smtpd
+		submission inet n       -       y       -       -       smtpd
+		  -o smtpd_sasl_auth_enable=yes
+		# a comment
+		  -o smtpd_recipient_restrictions=reject_unlisted_recipient,permit_sasl_authenticated,reject
+		pickup    unix  n       -       y       60      1       pickup
+	END
+	printf 'include conf.d/*.conf\n[policy submission]\n[profile external]\n[profile internal]\ncharged_by = policy\n' \
+		>"$T/etc/tidemark/tidemark.conf"
+	sed -i 's/^postfix:.*/postfix:x:'"$(id -g)"':/' "$T/etc/group"
+}
+stock
+snapshot >"$D/0"
+printf '#!/bin/sh\nexit 0\n' >"$D/postconf"
+printf '#!/bin/sh\n! grep -q tidemark_policy "$2/main.cf" || echo "unused parameter" >&2\n' \
+	>"$D/fussy"
+chmod 755 "$D/postconf" "$D/fussy"
+check "Postfix: it prints" exits 0 setup postfix --program "$D/postconf"
+check "and changes nothing" eval "snapshot | diff '$D/0' -"
+check "what postconf does not like is not written" eval \
+	"! setup postfix --apply --program '$D/fussy' && snapshot | diff '$D/0' -"
+check "it applies" exits 0 setup postfix --apply --program "$D/postconf"
+master_is()
+{
+	diff - "$T/etc/postfix/master.cf" <<-'END'
+		smtp      inet  n       -       n       -       -       smtpd
+		  -o smtpd_milters=unix:/run/other.sock,unix:/run/tidemark/external.sock
+		  -o milter_macro_daemon_name=MTA-ext
+		submission inet n       -       n       -       -       smtpd
+		  -o smtpd_sasl_auth_enable=yes
+		# a comment
+		  -o smtpd_recipient_restrictions=$tidemark_recipient
+		  -o smtpd_milters=unix:/run/other.sock,unix:/run/tidemark/internal.sock
+		  -o milter_macro_daemon_name=MTA-int
+		  -o milter_default_action=tempfail
+		  -o smtpd_data_restrictions=$tidemark_policy
+		  -o smtpd_end_of_data_restrictions=$tidemark_policy
+		pickup    unix  n       -       y       60      1       pickup
+	END
+}
+main_is()
+{
+	diff - "$T/etc/postfix/main.cf" <<-'END'
+		compatibility_level = 3.6
+		smtpd_milters = unix:/run/other.sock
+		milter_default_action = accept
+		tidemark_policy = check_policy_service unix:/run/tidemark/submission-policy.sock
+		tidemark_recipient = reject_unlisted_recipient, $tidemark_policy, permit_sasl_authenticated, reject
+		smtpd_policy_service_default_action = DUNNO
+	END
+}
+check "master.cf is as it should be" master_is
+check "main.cf as well" main_is
+check "a drop-in gives the daemon the group" grep -x \
+	'SupplementaryGroups=postfix' "$dropin"
+check "settings give it the sockets" grep -c 'socket_group = postfix' \
+	"$T/etc/tidemark/conf.d/setup.conf"
+check "and workers enough" grep -x 'max_workers = 300' \
+	"$T/etc/tidemark/conf.d/setup.conf"
+check "nothing is wrong then" exits 0 setup postfix --check
+snapshot >"$D/1"
+check "twice is once" exits 0 setup postfix --apply --program "$D/postconf"
+check "nothing has changed" eval "snapshot | diff '$D/1' -"
+check "undo" exits 0 setup postfix --undo
+check "all is as it was" eval "snapshot | diff '$D/0' -"
+check "folders that were made are gone" test ! -e \
+	"$T/etc/systemd/system/tidemark.service.d"
+
+# Sockets inside the queue directory: the chroot may stay.
+sed -i 's|^\[profile external\]|&\nsocket = local:/var/spool/postfix/tidemark/external.sock|' \
+	"$T/etc/tidemark/tidemark.conf"
+check "a socket in the chroot is seen from there" says \
+	'^+.*unix:tidemark/external.sock' setup postfix
+
+# ---- elsewhere ----------------------------------------------------------------
+
+rm -rf "$T/etc/mail" "$T/etc/postfix"
+for mta in sendmail postfix; do
+	check "no $mta: the lines in general" says external.sock setup $mta
+	check "and it says so" says 'there is no' setup $mta
+	check "nothing to apply" exits 2 setup $mta --apply
+	check "nothing to check" exits 2 setup $mta --check
+done
+check "neither of them" exits 2 setup exim
+check "one thing at a time" exits 2 setup sendmail --apply --undo
+
+tap_end

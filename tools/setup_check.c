@@ -1,0 +1,91 @@
+/*
+ * setup_check - what is looked at beside any mail server.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "setup.h"
+#include "setup_text.h"
+
+/* Read once more, for the complaints. */
+void
+setup_check_conf(struct setup *s)
+{
+	struct tide_complaints complaints = { 0 };
+	struct tide_config config;
+	char *real, *first, *rest;
+
+	if (!s->conf_there)
+		return;
+	real = setup_real(s, s->conf);
+	if (tide_config_load(&config, real, &complaints) != 0) {
+		rest = complaints.text;
+		first = setup_field(&rest, "\n");
+		if (first != NULL &&
+		    strncmp(first, s->root, strlen(s->root)) == 0)
+			first += strlen(s->root);
+		setup_find(s, SETUP_CONF_WRONG, s->conf, 0, "%s",
+		    first != NULL ? first : "it cannot be read");
+		tide_complaints_free(&complaints);
+	}
+	free(real);
+}
+
+void
+setup_check_socket(struct setup *s, const char *file, unsigned line,
+    const char *who, const char *path, const struct setup_person *p,
+    enum setup_care care)
+{
+	static const enum setup_finding findings[] = {
+		[REACH_MISSING] = SETUP_SOCKET_MISSING,
+		[REACH_NO_SOCKET] = SETUP_SOCKET_KIND,
+		[REACH_LINK] = SETUP_SOCKET_LINK,
+		[REACH_DEAF] = SETUP_SOCKET_DEAF,
+		[REACH_RIGHTS] = SETUP_SOCKET_RIGHTS,
+		[REACH_FOLDER] = SETUP_SOCKET_FOLDER,
+	};
+	enum setup_reach reach;
+	char why[1024];
+
+	reach = setup_reach(s, path, p, care, why, sizeof why);
+	if (reach != REACH_FINE)
+		setup_find(s, findings[reach], file, line, "%s: %s", who, why);
+}
+
+/* Can the daemon give its sockets to whom the settings say? */
+static void
+check_group_of(struct setup *s, const char *what, const char *group)
+{
+	gid_t gid;
+
+	if (group[0] == '\0')
+		return;
+	if (!setup_group(s, group, &gid))
+		setup_find(s, SETUP_GROUP_UNKNOWN, s->conf, 0,
+		    "%s: socket_group = %s, and there is no such group", what,
+		    group);
+	else if (!setup_may_give(s, group))
+		setup_find(s, SETUP_GROUP_DENIED, s->conf, 0,
+		    "%s: socket_group = %s, and neither is the daemon's user "
+		    "in it nor does a drop-in of tidemark.service have "
+		    "SupplementaryGroups=%s",
+		    what, group, group);
+}
+
+/* Each group once, and first by the profile that names it. */
+void
+setup_check_groups(struct setup *s)
+{
+	const struct tide_config *c = &s->config;
+	unsigned i, k;
+
+	for (i = 0; i < c->profiles; i++) {
+		for (k = 0; k < i; k++)
+			if (strcmp(c->profile[k].socket_group,
+				c->profile[i].socket_group) == 0)
+				break;
+		if (k == i)
+			check_group_of(
+			    s, c->profile[i].name, c->profile[i].socket_group);
+	}
+}
