@@ -107,6 +107,13 @@ snapshot()
 	tidemark status
 }
 
+# A name for all of that, short enough for a line.
+cat >"$dir/tidemark" <<END
+#!/bin/sh
+exec "$(cd "$B" && pwd)/tidemark" -c "$conf" "\$@"
+END
+chmod 755 "$dir/tidemark"
+
 # The shortest way to name a file from here.
 near()
 {
@@ -118,12 +125,13 @@ near()
 
 try_these()
 {
-	me="$B/tidemark -c $(near "$conf")"
+	me=$(near "$dir/tidemark")
 	cat <<-END
-	Try in another shell, in $PWD:
+	Try in another shell, in this folder:
 	  $me why sales@example.org
 	  $me unban sales@example.org
-	  $me query --from security@acc0unt-check.test
+	  $me query --text 'your account will be limited
+	    within 12 hours unless you confirm your details'
 	END
 }
 
@@ -150,4 +158,3 @@ kill $traffic 2>/dev/null
 traffic=
 echo
 try_these
-echo "  $me query --text 'your account will be limited within 12 hours unless you confirm your details'"

@@ -21,7 +21,7 @@ check "without a terminal it ends by itself, with 0" without_terminal
 check "after three snapshots" same "$(grep -c '^collector' "$dir/out")" 3
 check "mail went through both profiles" sh -c \
     "grep -E '^ *external +[1-9]' $dir/out && grep -E '^ *internal +[1-9]' $dir/out"
-check "it says what to try" grep -q 'query --from' "$dir/out"
+check "it says what to try" grep -q 'query --text' "$dir/out"
 check "it says where the page is" \
     grep -qE '^In a browser.*http://127\.0\.0\.1:[0-9]+/$' "$dir/out"
 offline()
