@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "tidemark/nearest.h"
 #include "tidemark/params.h"
@@ -173,6 +174,30 @@ set_socket(const struct tide_param *p, void *base, const char *text,
 	    text);
 }
 
+static bool
+is_among(const char *word, const char *const *words)
+{
+	while (*words != NULL && strcasecmp(*words, word) != 0)
+		words++;
+	return *words != NULL;
+}
+
+/* "on" has more letters of "no" than of "yes", and means the latter. */
+static const char *
+same_sense(const char *text, const char *const *choices)
+{
+	static const char *const ayes[] = { "yes", "on", "true", "1", NULL };
+	static const char *const noes[] = { "no", "off", "false", "0", NULL };
+	const char *const *sense = is_among(text, ayes) ? ayes
+	    : is_among(text, noes)			? noes
+							: NULL;
+
+	for (; sense != NULL && *choices != NULL; choices++)
+		if (is_among(*choices, sense))
+			return *choices;
+	return NULL;
+}
+
 static int
 bad_choice(const struct tide_param *p, const char *text, struct tide_err *err)
 {
@@ -183,7 +208,9 @@ bad_choice(const struct tide_param *p, const char *text, struct tide_err *err)
 	for (n = 0; p->choices[n] != NULL && at < sizeof list; n++)
 		at += (size_t)snprintf(list + at, sizeof list - at, "%s%s",
 		    n > 0 ? ", " : "", p->choices[n]);
-	meant = tide_nearest(text, p->choices, n);
+	meant = same_sense(text, p->choices);
+	if (meant == NULL)
+		meant = tide_nearest(text, p->choices, n);
 	return tide_err_set(err, "«%.64s» is none of %s%s%s%s", text, list,
 	    meant ? "; did you mean «" : "", meant ? meant : "",
 	    meant ? "»?" : "");

@@ -227,6 +227,12 @@ bad_values(void)
 		{ "[profile a]\non_error = tempfial\n",
 		    "t.conf:2: on_error: «tempfial» is none of accept, "
 		    "tempfail, reject; did you mean «tempfail»?\n" },
+		{ "[profile a]\ntext_log = on\n",
+		    "t.conf:2: text_log: «on» is none of no, yes; did you mean "
+		    "«yes»?\n" },
+		{ "egress_bans = false\n",
+		    "t.conf:1: egress_bans: «false» is none of off, on; did "
+		    "you mean «off»?\n" },
 	};
 
 	run_bad(cases, LENGTH(cases));
