@@ -424,7 +424,9 @@ window.Words = (function () {
 	function put_memory(s) {
 		const rows = [], a = s.archive;
 
-		s.windows.sort(function (a, b) {
+		s.windows.filter(function (w) {
+			return w.state !== "idle";
+		}).sort(function (a, b) {
 			return b.number - a.number;
 		}).forEach(function (w) {
 			w.filters.forEach(function (f) {
