@@ -269,7 +269,8 @@ window.Words = (function () {
 			return "ban in " + Words.span(n.time_ms);
 		if (n.heads_for === "over")
 			return "over in " + Words.span(n.time_ms);
-		return "empty in " + Words.span(n.time_ms);
+		return (n.state === "full" ? "full; " : "") + "empty in " +
+		    Words.span(n.time_ms);
 	}
 
 	function nearest_line(n) {
