@@ -143,7 +143,7 @@ $(B)/obj/%.o: %.c
 # library says so here.  Programs speak TAP; tests/run adds them up.
 
 TESTLIB := $(call obj,$(wildcard tests/lib/*.c))
-UNIT    := $(patsubst %.c,$(B)/%,$(wildcard tests/core/t_*.c))
+UNIT    := $(patsubst %.c,$(B)/%,$(wildcard tests/core/t_*.c tests/web/t_*.c))
 RACE    := $(patsubst %.c,$(B)/%,$(wildcard tests/race/t_*.c))
 
 MTA := $(call obj,$(addprefix tests/load/,mta.c mta_command.c mta_macros.c \
@@ -175,6 +175,9 @@ $(B)/tests/reproduce/reproduce: $(call obj,$(addprefix tests/reproduce/, \
 	paper.c simulate.c))
 $(B)/tests/core/t_policy: $(call obj,milter/policy_request.c \
 	milter/policy_answer.c)
+WEB_PARTS := $(call obj,$(addprefix tools/web/,form.c guard.c html.c mask.c \
+	sheet.c) tools/json.c)
+$(B)/tests/web/t_parts: $(WEB_PARTS)
 $(B)/tests/bench/b_bulk: $(call obj,tests/bench/split.c)
 $(B)/tests/bench/nullthreaded: $(call obj,tests/bench/nullfilter.c)
 $(B)/tests/bench/nullthreaded: TESTLIBS = -lmilter
@@ -195,6 +198,7 @@ $(SEEDS): $(B)/tests/fuzz/t_%: $(B)/obj/tests/fuzz/fuzz_%.o \
 	$(LINK) -o $@ $^ $(CORELIBS)
 $(B)/tests/fuzz/t_policy $(B)/tests/fuzz/fuzz_policy: \
 	$(call obj,milter/policy_request.c)
+$(B)/tests/fuzz/t_web $(B)/tests/fuzz/fuzz_web: $(WEB_PARTS)
 SCRIPTS  := $(wildcard tests/tools/t_*.sh tests/tree/t_*.sh tests/race/t_*.sh \
 	tests/demo/t_*.sh tests/rig/t_*.sh tests/model/t_*.sh \
 	tests/corpus/t_*.sh tests/reproduce/t_*.sh tests/web/t_*.sh)
@@ -230,6 +234,10 @@ check-san:
 
 check-asan: deps-test
 	@$(MAKE) B=$(B)/asan SAN=address,undefined check-san
+	@$(MAKE) B=$(B)/asan SAN=address,undefined $(B)/asan/tidemark-web
+	@$(MAKE) -s all $(FEED)
+	@B=$(B) FEED=$(FEED) WEB=$(B)/asan/tidemark-web \
+	    tests/run tests/web/t_web.sh
 check-tsan: deps-test
 	@$(MAKE) B=$(B)/tsan SAN=thread check-san
 

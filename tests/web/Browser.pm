@@ -180,7 +180,7 @@ sub wait_until {
 		return 1 if $condition->();
 		sleep 0.1;
 	}
-	return $condition->();
+	return scalar $condition->();
 }
 
 sub quit {

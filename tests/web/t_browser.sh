@@ -13,7 +13,7 @@ done
 daemon_conf "web_listen = 127.0.0.1:0" '[profile external]
 daemons = MTA-ext
 oksender_mode = enforce
-oksender_limit = 780/1h
+oksender_limit = 750/1h
 oksender_leak = 5s
 oksender_ban = 10min
 okip_mode = dry-run

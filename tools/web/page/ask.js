@@ -43,9 +43,12 @@
 		    (r.sealed ? "" : ", still open");
 
 		if (r.blocks)
-			text += ", " + r.blocks + " blocks of text agree";
+			text += ", " + r.blocks + " block" +
+			    (r.blocks === 1 ? "" : "s") + " of text agree" +
+			    (r.blocks === 1 ? "s" : "");
 		if (r.profiles)
-			text += ", " + r.profiles;
+			text += (r.profile_certain ? ", profile "
+			    : ", one of ") + r.profiles;
 		return text + ", " + chance(r.chance);
 	}
 

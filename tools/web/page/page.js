@@ -269,7 +269,8 @@ window.Words = (function () {
 			return "ban in " + Words.span(n.time_ms);
 		if (n.heads_for === "over")
 			return "over in " + Words.span(n.time_ms);
-		return "empty in " + Words.span(n.time_ms);
+		return (n.state === "full" ? "full; " : "") + "empty in " +
+		    Words.span(n.time_ms);
 	}
 
 	function nearest_line(n) {
@@ -424,7 +425,9 @@ window.Words = (function () {
 	function put_memory(s) {
 		const rows = [], a = s.archive;
 
-		s.windows.sort(function (a, b) {
+		s.windows.filter(function (w) {
+			return w.state !== "idle";
+		}).sort(function (a, b) {
 			return b.number - a.number;
 		}).forEach(function (w) {
 			w.filters.forEach(function (f) {

@@ -45,6 +45,7 @@ window.Water = (function () {
 		this.from = [];
 		this.to = [];
 		this.begun = 0;
+		this.mark = this.left = -1; /* now, and at the last look */
 		this.palette();
 	}
 
@@ -59,11 +60,16 @@ window.Water = (function () {
 		};
 	};
 
-	Gauge.prototype.levels = function (now) {
+	/* How much of the way to what is now has been gone. */
+	Gauge.prototype.gone = function (now) {
 		const part = calm.matches ? 1
 		    : Math.min(1, (now - this.begun) / MOVE_MS);
-		const eased = part * part * (3 - 2 * part);
-		const from = this.from;
+
+		return part * part * (3 - 2 * part);
+	};
+
+	Gauge.prototype.levels = function (now) {
+		const eased = this.gone(now), from = this.from;
 
 		return this.to.map(function (to, i) {
 			return (from[i] || 0) + (to - (from[i] || 0)) * eased;
@@ -77,6 +83,7 @@ window.Water = (function () {
 		this.to = swelling(bins.map(function (n) {
 			return height(n, most);
 		}));
+		this.left = this.mark;
 		this.mark = bins.reduce(function (last, n, i) {
 			return n > 0 ? (i + 0.5) / bins.length : last;
 		}, -1);
@@ -136,14 +143,16 @@ window.Water = (function () {
 	};
 
 	/* The tidemark: how far the fullest bucket has come. */
-	Gauge.prototype.put_mark = function (width) {
-		const pen = this.pen, x = Math.round(this.mark * width) + 0.5;
-		const right = this.mark < 0.72;
+	Gauge.prototype.put_mark = function (width, now) {
+		const from = this.left < 0 ? this.mark : this.left;
+		const at = from + (this.mark - from) * this.gone(now);
+		const pen = this.pen, x = Math.round(at * width) + 0.5;
+		const right = at < 0.72;
 
 		if (this.mark < 0)
 			return;
 		pen.strokeStyle = pen.fillStyle =
-		    this.mark >= NEAR ? this.colors.alarm : this.colors.soft;
+		    at >= NEAR ? this.colors.alarm : this.colors.soft;
 		pen.lineWidth = 1;
 		pen.setLineDash([2, 3]);
 		pen.beginPath();
@@ -171,7 +180,7 @@ window.Water = (function () {
 		pen.fill();
 		pen.fillStyle = c.bed;
 		pen.fillRect(0, HEIGHT - FOOT, width, FOOT);
-		this.put_mark(width);
+		this.put_mark(width, now);
 		pen.fillStyle = c.brim;
 		pen.fillRect(width - 3, 0, 3, HEIGHT);
 	};
