@@ -6,6 +6,7 @@
  * says of the new one and not of the old one counts.  It does not look at
  * filters in that mode: that is our own reading of the result.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,9 +179,12 @@ test_mode(const struct setup *s, const struct site *site, const char *name,
 	argv[1] = option;
 	*status = setup_run(s, argv, &out, &err);
 	both = setup_format("%s%s", out, err);
-	/* its own name would make each line another one */
+	/* its own name and line numbers would make each line another one */
 	while ((at = strstr(both, name)) != NULL)
 		memset(at, '*', strlen(name));
+	for (at = both; *at != '\0'; at++)
+		if (isdigit((unsigned char)*at))
+			*at = '#';
 	free(out);
 	free(err);
 	free(option);

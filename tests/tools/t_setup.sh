@@ -212,7 +212,7 @@ socket-rights%sendmail%cf '1i O RunAsUser=smmta'
 socket-rights%postfix%chmod 600 $T/run/tidemark/external.sock%chmod 660 $T/run/tidemark/external.sock
 socket-rights%postfix%chmod 700 $T/run/tidemark%chmod 755 $T/run/tidemark
 socket-folder%sendmail%chmod 775 $T/run/tidemark%chmod 755 $T/run/tidemark
-socket-folder%sendmail%chmod 1777 $T/run%chmod 755 $T/run
+socket-folder%sendmail%chmod 757 $T/run%chmod 755 $T/run
 socket-unknown%sendmail%cf 's|tidemark/external.sock|tidemark/extern.sock|'
 socket-unknown%postfix%master 's|tidemark/internal.sock|tidemark/intern.sock|'
 socket-unknown%postfix%main 's|submission-policy.sock|policy.sock|'
