@@ -130,6 +130,21 @@ print_or_apply(struct setup *s, bool sendmail, bool apply)
 }
 
 static int
+undo(struct setup *s, const char *mta, bool sendmail)
+{
+	struct setup_plan after = { .files = 0 };
+	int code = plan_undo(s, mta);
+
+	if (code == TOOL_OK) {
+		plan_command(&after, "it has to read them again",
+		    sendmail ? "systemctl restart sendmail" : "postfix reload");
+		plan_print_commands(s, &after);
+	}
+	plan_free(&after);
+	return code;
+}
+
+static int
 check(struct setup *s, bool sendmail)
 {
 	int rc = sendmail ? setup_check_sendmail(s) : setup_check_postfix(s);
@@ -162,7 +177,7 @@ run_setup(struct tool *t)
 	if (code == TOOL_OK && what == CHECK)
 		code = check(&s, sendmail);
 	else if (code == TOOL_OK && what == UNDO)
-		code = plan_undo(&s, words[0]);
+		code = undo(&s, words[0], sendmail);
 	else if (code == TOOL_OK)
 		code = print_or_apply(&s, sendmail, what == APPLY);
 	free(conf);

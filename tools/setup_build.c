@@ -6,6 +6,7 @@
  * says of the new one and not of the old one counts.  It does not look at
  * filters in that mode: that is our own reading of the result.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,9 +179,12 @@ test_mode(const struct setup *s, const struct site *site, const char *name,
 	argv[1] = option;
 	*status = setup_run(s, argv, &out, &err);
 	both = setup_format("%s%s", out, err);
-	/* its own name would make each line another one */
+	/* its own name and line numbers would make each line another one */
 	while ((at = strstr(both, name)) != NULL)
 		memset(at, '*', strlen(name));
+	for (at = both; *at != '\0'; at++)
+		if (isdigit((unsigned char)*at))
+			*at = '#';
 	free(out);
 	free(err);
 	free(option);
@@ -278,6 +282,28 @@ read_it(const struct setup *s, const char *cf)
 	return rc;
 }
 
+/* Debian's Makefile adds the .mc as a comment; so do we, where it has. */
+static char *
+with_trailer(const struct setup *s, char *cf, const char *old, const char *mc)
+{
+	char *head = setup_format("### %s ###\n", s->mc), *text = NULL;
+	size_t length;
+	FILE *f =
+	    strstr(old, head) != NULL ? open_memstream(&text, &length) : NULL;
+
+	if (f != NULL) {
+		(void)fprintf(f, "%s%s", cf, head);
+		for (; *mc != '\0'; mc += strcspn(mc, "\n"), mc += *mc == '\n')
+			(void)fprintf(
+			    f, "# %.*s\n", (int)strcspn(mc, "\n"), mc);
+		(void)fclose(f);
+		free(cf);
+		cf = text;
+	}
+	free(head);
+	return cf;
+}
+
 /* ---- all of it --------------------------------------------------------- */
 
 static int
@@ -332,9 +358,9 @@ setup_build_cf(const struct setup *s, struct setup_plan *p, const char *old,
 	    ? try(s, &site, was, is, old_says, new_says, cf)
 	    : -1;
 	if (rc == 0) {
+		is = with_trailer(s, is, cf, new);
 		plan_file(p, setup_format("%s", s->cf), setup_format("%s", cf),
 		    setup_format("%s", is), "as m4 makes it of sendmail.mc");
-		p->file[p->files - 1].quiet = true;
 	}
 	close_site(&site);
 	free(was);

@@ -103,7 +103,7 @@ while_away(const char *action)
 		{ "tempfail",
 		    "tempfail: 451, and the client tries again "
 		    "later" },
-		{ "reject", "reject: 550, and the client gives up" },
+		{ "reject", "reject: 554, and the client gives up" },
 		{ "quarantine",
 		    "quarantine: mail is accepted, and put on "
 		    "hold" },

@@ -22,7 +22,7 @@ plan_file(
 		free(new);
 		return;
 	}
-	p->file[p->files++] = (struct plan_file){ path, old, new, why, false };
+	p->file[p->files++] = (struct plan_file){ path, old, new, why };
 }
 
 void
@@ -166,8 +166,7 @@ put_file(const struct setup *s, const struct plan_file *f)
 		    tone(TONE_PLAIN), f->why);
 		if (f->old == NULL)
 			printf("(a new file)\n");
-		if (!f->quiet)
-			plan_diff(stdout, f->old != NULL ? f->old : "", f->new);
+		plan_diff(stdout, f->old != NULL ? f->old : "", f->new);
 		(void)putchar('\n');
 		return;
 	}
@@ -201,6 +200,15 @@ put_command(const struct setup *s, const struct plan_command *c)
 }
 
 void
+plan_print_commands(const struct setup *s, const struct setup_plan *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->commands; i++)
+		put_command(s, &p->command[i]);
+}
+
+void
 plan_print(const struct setup *s, const struct setup_plan *p, bool done)
 {
 	struct json j;
@@ -218,8 +226,7 @@ plan_print(const struct setup *s, const struct setup_plan *p, bool done)
 	}
 	if (p->files > 0 && p->commands > 0 && !s->tool->json)
 		printf("%s:\n", done ? "Left to be done" : "Then");
-	for (i = 0; i < p->commands; i++)
-		put_command(s, &p->command[i]);
-	if (!done && p->files > 0 && !s->tool->json)
+	plan_print_commands(s, p);
+	if (!done && p->files > 0 && !p->general && !s->tool->json)
 		printf("\nNothing was changed; --apply does it.\n");
 }

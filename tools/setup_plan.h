@@ -20,7 +20,6 @@ struct plan_file {
 	char *old; /* NULL: it is not there yet */
 	char *new;
 	const char *why;
-	bool quiet; /* made from another one: no diff */
 };
 
 struct plan_command {
@@ -33,6 +32,7 @@ struct setup_plan {
 	size_t files;
 	struct plan_command command[PLAN_COMMANDS_MAX];
 	size_t commands;
+	bool general; /* for no machine in particular: not to be applied */
 };
 
 /* The plan takes over the strings; a file that stays the same is left out. */
@@ -51,6 +51,8 @@ void plan_settings(const struct setup *, struct setup_plan *, const char *group,
 
 /* Files as differences, then the commands. */
 void plan_print(const struct setup *, const struct setup_plan *, bool done);
+
+void plan_print_commands(const struct setup *, const struct setup_plan *);
 
 /* 0, or -1 once it is said what failed; nothing is changed then. */
 int

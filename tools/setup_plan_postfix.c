@@ -404,6 +404,7 @@ setup_plan_postfix(struct setup *s, struct setup_plan *p, bool apply)
 		complain("there is no Postfix in %s%s; lines in general:",
 		    s->root, s->main_dir);
 		imagine(s, &d.p);
+		p->general = true;
 		rc = 0;
 	}
 	if (rc == 0) {

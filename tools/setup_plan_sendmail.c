@@ -342,6 +342,7 @@ plan_generic(const struct setup *s, struct setup_plan *p, bool apply)
 	}
 	complain("there is no %s%s; lines for a sendmail.mc in general:",
 	    s->root, s->mc);
+	p->general = true;
 	new = generic(s);
 	if (new == NULL)
 		return -1;

@@ -79,6 +79,15 @@ pf_edit_main(char *text, const char *name, const char *value)
 	return text;
 }
 
+/* Is this place of the text in a comment? */
+static bool
+in_comment(const char *text, const char *at)
+{
+	while (at > text && at[-1] != '\n')
+		at--;
+	return is_nothing(at);
+}
+
 /* Where the value of -o name= begins within an entry; NULL if it is not. */
 static const char *
 find_option(const char *entry, const char *end, const char *name)
@@ -87,7 +96,8 @@ find_option(const char *entry, const char *end, const char *name)
 	const char *at = entry, *word;
 
 	while ((at = strstr(at, "-o")) != NULL && at < end) {
-		bool begins = at > entry && isspace((unsigned char)at[-1]);
+		bool begins = at > entry && isspace((unsigned char)at[-1]) &&
+		    !in_comment(entry, at);
 
 		at += 2;
 		word = at + strspn(at, " \t\n");

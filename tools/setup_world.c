@@ -180,7 +180,8 @@ judge_folder(const struct setup_person *p, enum setup_care care,
 		    st->st_mode & 07777u);
 		return REACH_RIGHTS;
 	}
-	if ((st->st_mode & bad) != 0) {
+	/* what the sticky bit keeps others from, sendmail does not mind */
+	if ((st->st_mode & bad) != 0 && (st->st_mode & S_ISVTX) == 0) {
 		(void)snprintf(why, size, "%s can be written by %s (mode %04o)",
 		    path,
 		    (st->st_mode & S_IWOTH) != 0 ? "everybody" : "its group",

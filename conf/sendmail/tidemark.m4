@@ -17,8 +17,8 @@ dnl    daemon without InputMailFilters= runs the filters of
 dnl    confINPUT_MAIL_FILTERS.
 dnl
 dnl S= local: sockets.  sendmail refuses one whose folder, or any folder above
-dnl    it, is writable for group or world: so leave /run/tidemark at 0755, and
-dnl    do not move the sockets to /tmp.  inet: works, but costs up to 44 ms a
+dnl    it, is writable for group or world without the sticky bit: so leave
+dnl    /run/tidemark at 0755.  inet: works, but costs up to 44 ms a
 dnl    step of a message.  The paths are those of socket = in tidemark.conf(5).
 dnl
 dnl F= what happens to mail while Tidemark is away (being restarted, or killed

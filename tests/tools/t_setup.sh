@@ -212,7 +212,7 @@ socket-rights%sendmail%cf '1i O RunAsUser=smmta'
 socket-rights%postfix%chmod 600 $T/run/tidemark/external.sock%chmod 660 $T/run/tidemark/external.sock
 socket-rights%postfix%chmod 700 $T/run/tidemark%chmod 755 $T/run/tidemark
 socket-folder%sendmail%chmod 775 $T/run/tidemark%chmod 755 $T/run/tidemark
-socket-folder%sendmail%chmod 1777 $T/run%chmod 755 $T/run
+socket-folder%sendmail%chmod 757 $T/run%chmod 755 $T/run
 socket-unknown%sendmail%cf 's|tidemark/external.sock|tidemark/extern.sock|'
 socket-unknown%postfix%master 's|tidemark/internal.sock|tidemark/intern.sock|'
 socket-unknown%postfix%main 's|submission-policy.sock|policy.sock|'
@@ -310,7 +310,11 @@ mc()
 		echo "MAILER(\`smtp')dnl"
 	} >"$T/etc/mail/sendmail.mc"
 	chmod 640 "$T/etc/mail/sendmail.mc"
-	m4 "$T/etc/mail/sendmail.mc" >"$T/etc/mail/sendmail.cf"
+	{
+		m4 "$T/etc/mail/sendmail.mc"
+		echo '### /etc/mail/sendmail.mc ###'
+		sed 's/^/# /' "$T/etc/mail/sendmail.mc"
+	} >"$T/etc/mail/sendmail.cf"
 }
 
 # added LINE... - that setup sendmail would add, all of them.
@@ -374,6 +378,8 @@ check "what sendmail does not like is not written" refused
 check "it applies" exits 0 setup sendmail --apply --program "$D/sendmail"
 check "the .mc has it" grep -x "$ext" "$T/etc/mail/sendmail.mc"
 check "the .cf as well" grep '^Xtidemark-ext, S=local' "$T/etc/mail/sendmail.cf"
+check "with the .mc as a comment, where it was" \
+	grep -x "# $ext" "$T/etc/mail/sendmail.cf"
 check "rights are kept" same "$(stat -c %a "$T/etc/mail/sendmail.mc")" 640
 check "nothing is wrong then" exits 0 setup sendmail --check
 backups() { find "$T/etc" -name '*.tidemark-*' | wc -l; }
@@ -415,7 +421,7 @@ stock()
 		smtp      inet  n       -       y       -       -       smtpd
 		submission inet n       -       y       -       -       smtpd
 		  -o smtpd_sasl_auth_enable=yes
-		# a comment
+		#  -o smtpd_milters=no
 		  -o smtpd_recipient_restrictions=reject_unlisted_recipient,permit_sasl_authenticated,reject
 		pickup    unix  n       -       y       60      1       pickup
 	END
@@ -442,7 +448,7 @@ master_is()
 		  -o milter_macro_daemon_name=MTA-ext
 		submission inet n       -       n       -       -       smtpd
 		  -o smtpd_sasl_auth_enable=yes
-		# a comment
+		#  -o smtpd_milters=no
 		  -o smtpd_recipient_restrictions=$tidemark_recipient
 		  -o smtpd_milters=unix:/run/other.sock,unix:/run/tidemark/internal.sock
 		  -o milter_macro_daemon_name=MTA-int
