@@ -317,7 +317,7 @@ install: all
 	test -e $(DESTDIR)/etc/tidemark/tidemark.conf || \
 	    install -m 644 conf/tidemark.conf $(DESTDIR)/etc/tidemark
 	install -d $(DESTDIR)$(UNITDIR)
-	for unit in conf/systemd/*.service; do \
+	for unit in conf/systemd/*.service conf/systemd/*.mount; do \
 	    sed -e 's|@SBINDIR@|$(PREFIX)/sbin|' -e 's|@BINDIR@|$(PREFIX)/bin|' \
 		$$unit >$(DESTDIR)$(UNITDIR)/$${unit##*/} || exit 1; done
 	install -D -m 644 conf/systemd/tidemark.sysusers.conf \
