@@ -358,10 +358,12 @@ install: all install-man
 	install -d $(DESTDIR)/etc/tidemark/conf.d
 	test -e $(DESTDIR)/etc/tidemark/tidemark.conf || \
 	    install -m 644 conf/tidemark.conf $(DESTDIR)/etc/tidemark
-	install -d $(DESTDIR)$(UNITDIR)
-	for unit in conf/systemd/*.service; do \
+	install -d $(DESTDIR)$(UNITDIR)/postfix.service.wants
+	for unit in conf/systemd/*.service conf/systemd/*.mount; do \
 	    sed -e 's|@SBINDIR@|$(PREFIX)/sbin|' -e 's|@BINDIR@|$(PREFIX)/bin|' \
 		$$unit >$(DESTDIR)$(UNITDIR)/$${unit##*/} || exit 1; done
+	ln -sf ../var-spool-postfix-run-tidemark.mount \
+	    $(DESTDIR)$(UNITDIR)/postfix.service.wants
 	install -D -m 644 conf/systemd/tidemark.sysusers.conf \
 	    $(DESTDIR)$(SYSUSERSDIR)/tidemark.conf
 	install -D -m 644 conf/systemd/tidemark.tmpfiles.conf \

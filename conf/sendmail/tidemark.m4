@@ -2,7 +2,13 @@ dnl
 dnl Tidemark beside sendmail: two daemons, each with its own filters in its own
 dnl order.  In sendmail.mc, after the FEATURE lines and before the MAILER lines:
 dnl
+dnl	FEATURE(`tidemark')dnl
+dnl
+dnl if it lies among sendmail's features, where Debian's package puts it, or
+dnl
 dnl	include(`/etc/mail/tidemark.m4')dnl
+dnl
+dnl for a copy that you have changed (other ports, other filters beside it).
 dnl
 dnl Take out the DAEMON_OPTIONS lines that are there already, and write
 dnl FEATURE(`no_default_msa'): what sendmail adds by itself knows none of these

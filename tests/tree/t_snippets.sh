@@ -30,6 +30,19 @@ write_mc()
 		>"$RIG/sendmail.cf"
 }
 
+# Packages put the snippet among sendmail's own features.
+as_feature()
+{
+	cp -rs "$(realpath "$rig_cf")" "$RIG/cf" &&
+		ln -s "$RIG/tidemark.m4" "$RIG/cf/feature/tidemark.m4" &&
+		sed "s|^include(.*tidemark.m4.*|FEATURE(\`tidemark')|" \
+			"$RIG/snippet.mc" >"$RIG/feature.mc" &&
+		grep FEATURE..tidemark "$RIG/feature.mc" &&
+		m4 -D_CF_DIR_="$RIG/cf/" "$RIG/cf/m4/cf.m4" "$RIG/feature.mc" |
+		grep -v '^#' >"$RIG/feature.cf" &&
+		grep -v '^#' "$RIG/sendmail.cf" | diff -B - "$RIG/feature.cf"
+}
+
 m4_is_quiet()
 {
 	write_mc '' 2>"$RIG/m4.err" && cat "$RIG/m4.err" &&
@@ -80,6 +93,7 @@ sendmail_part()
 	check "a place for sendmail" eval \
 		'rig_compile && rig_folder && rig_users && rig_configure'
 	check "m4 takes the snippet without a word" m4_is_quiet
+	check "FEATURE(\`tidemark') does the same" as_feature
 	check "it has two daemons, each with its filter" \
 		same "$(grep -c '^O DaemonPortOptions=.*Filters=tidemark-' \
 			"$RIG/sendmail.cf")" 2
