@@ -120,6 +120,9 @@ work(struct collector *c, struct chore *chore)
 	case CHORE_AUDIT:
 		chore->count = tide_pool_audit(&c->pool, &chore->err);
 		return true;
+	case CHORE_DRAIN:
+		chore->count = tide_pool_drain(&c->pool);
+		return true;
 	}
 	return true;
 }

@@ -44,7 +44,7 @@ struct ban_work {
  */
 #define CHORE_KEYS (1 + TIDE_KEY_TIERS)
 struct chore {
-	enum { CHORE_RESET, CHORE_ADD, CHORE_AUDIT } kind;
+	enum { CHORE_RESET, CHORE_ADD, CHORE_AUDIT, CHORE_DRAIN } kind;
 	enum { CHORE_WAITS, CHORE_TAKEN, CHORE_DONE } state;
 	struct tide_key key[CHORE_KEYS];
 	unsigned class[CHORE_KEYS];   /* ADD: the key's */

@@ -104,6 +104,20 @@ newest_side(struct tide_txn *txn, struct manifest *newest)
 	return side;
 }
 
+int
+tide_checkpoint_taken(
+    struct tide_archive *a, uint64_t *wall_ms, struct tide_err *err)
+{
+	struct tide_txn *txn = tide_txn_begin(a->store, false, err);
+	struct manifest m;
+
+	if (txn == NULL)
+		return -1;
+	*wall_ms = newest_side(txn, &m) >= 0 ? m.taken_ms : 0;
+	tide_txn_abort(txn);
+	return 0;
+}
+
 /* ---- writing ----------------------------------------------------------- */
 
 static uint64_t

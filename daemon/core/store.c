@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tidemark/store.h"
@@ -95,7 +96,8 @@ open_tables(struct tide_store *s, const char *const *tables, bool write)
 /*
  * LMDB maps its lock file and writes to it before it looks whether there is
  * room: SIGBUS on a full disk.  So its blocks are allocated first.  (Closing
- * the file drops this process's locks on it, but it has none yet.)
+ * the file drops this process's locks on it, but it has none yet.)  One that
+ * root makes is its owner's all the same, or the daemon could not open it.
  */
 #define LOCK_BYTES 8192 /* of 126 readers, LMDB's default */
 
@@ -103,12 +105,15 @@ static int
 allocate_lock(const struct tide_store *s)
 {
 	char path[sizeof s->path + 8];
+	struct stat owner;
 	int fd, rc;
 
 	(void)snprintf(path, sizeof path, "%s-lock", s->path);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
 	if (fd < 0)
 		return 0; /* LMDB knows what to say of that */
+	if (geteuid() == 0 && stat(s->path, &owner) == 0)
+		(void)!fchown(fd, owner.st_uid, owner.st_gid);
 	rc = posix_fallocate(fd, 0, LOCK_BYTES);
 	(void)close(fd);
 	return rc == ENOSPC || rc == EDQUOT ? rc : 0;
@@ -192,6 +197,14 @@ tide_store_used(struct tide_store *s)
 	(void)mdb_env_info(s->env, &info);
 	(void)mdb_env_stat(s->env, &stat);
 	return (uint64_t)(info.me_last_pgno + 1) * stat.ms_psize;
+}
+
+int
+tide_store_copy(struct tide_store *s, int fd, struct tide_err *err)
+{
+	int rc = mdb_env_copyfd2(s->env, fd, MDB_CP_COMPACT);
+
+	return rc == 0 ? 0 : fail(err, s, "cannot copy", rc);
 }
 
 int

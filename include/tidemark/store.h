@@ -83,6 +83,12 @@ tide_store_apart(const char *path, tide_check *, void *arg, struct tide_err *);
 /* The file's size in use, in bytes. */
 uint64_t tide_store_used(struct tide_store *);
 
+/*
+ * Copy the file as it stands at this moment, without its free pages, while
+ * others go on writing to it.  fd is left where the copy ends, not synced.
+ */
+int tide_store_copy(struct tide_store *, int fd, struct tide_err *);
+
 /* Forget readers that died.  How many there were. */
 int tide_store_reap(struct tide_store *);
 
