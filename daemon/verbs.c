@@ -165,6 +165,7 @@ static const struct verb {
 	{ "spam", true, do_spam },
 	{ "export", true, do_export },
 	{ "merge", true, do_merge },
+	{ "forget", true, do_forget },
 };
 
 void

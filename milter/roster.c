@@ -195,6 +195,8 @@ free_slot(struct tide_slot *s)
 	tide_epoch_bury(&s->epoch);
 	tide_counting_bury(
 	    &roster.map->bulk.filter, (uint32_t)(s - roster.map->slots));
+	atomic_store(&s->client[0], 0); /* whom it served is over */
+	atomic_store(&s->client[1], 0);
 	atomic_store_explicit(&s->state, TIDE_SLOT_FREE, memory_order_release);
 }
 

@@ -105,5 +105,6 @@ int run_setup(struct tool *);
 int run_why(struct tool *);
 int run_backup(struct tool *);
 int run_restore(struct tool *);
+int run_forget(struct tool *);
 
 #endif

@@ -214,7 +214,7 @@ tide_flow_fill(
 /*
  * PROTOCOL mailbox: one producer (the worker), one consumer (the collector).
  *  M1 write the record behind head; M2 head += size (release)
- *  D1 load head (acquire); D2 take it; D3 tail += size (release)
+ *  D1 load head (acquire); D2 take it, wipe it; D3 tail += size (release)
  * A record never wraps: what is left of the ring is a pad.  The last eighth
  * is kept for notices of overflows, so that a flood of new keys cannot hold
  * those up; should even that be full, the alarm makes the collector look

@@ -70,6 +70,20 @@ take_one(struct tide_pool *p, const struct tide_mailbox *m, uint64_t tail,
 	return r.size;
 }
 
+/* Until D3 the bytes are ours: none of a key stays behind in a mailbox. */
+static void
+wipe(struct tide_mailbox *m, uint64_t tail, uint32_t size)
+{
+	uint32_t at_byte = (uint32_t)(tail % TIDE_MAILBOX_BYTES);
+	uint32_t room = TIDE_MAILBOX_BYTES - at_byte;
+
+	if (size > TIDE_MAILBOX_BYTES) /* nonsense, and all of it */
+		size = TIDE_MAILBOX_BYTES;
+	memset(m->bytes + at_byte, 0, size < room ? size : room);
+	if (size > room)
+		memset(m->bytes, 0, size - room);
+}
+
 /* A notice found no room: look for overflowed buckets everywhere. */
 static void
 look_everywhere(struct tide_pool *p)
@@ -101,6 +115,7 @@ drain_mailbox(struct tide_pool *p, struct tide_mailbox *m)
 			size = (uint32_t)(head - tail);
 			tail = head - size;
 		}
+		wipe(m, tail, size);
 		tail += size;
 		atomic_store_explicit(
 		    &m->tail, tail, memory_order_release); /* D3 */

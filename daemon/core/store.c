@@ -216,6 +216,37 @@ tide_store_reap(struct tide_store *s)
 	return dead;
 }
 
+/* Its lines are pid, thread and transaction, "-" if there is none. */
+struct readers {
+	size_t last;
+	unsigned old;
+};
+
+static int
+count_reader(const char *line, void *arg)
+{
+	struct readers *r = arg;
+	const char *txn = strrchr(line, ' ');
+
+	if (txn != NULL && txn[1] >= '0' && txn[1] <= '9' &&
+	    strtoull(txn + 1, NULL, 10) < r->last)
+		r->old++;
+	return 0;
+}
+
+unsigned
+tide_store_old_readers(struct tide_store *s)
+{
+	struct readers r = { 0, 0 };
+	MDB_envinfo info;
+
+	(void)tide_store_reap(s);
+	(void)mdb_env_info(s->env, &info);
+	r.last = info.me_last_txnid;
+	(void)mdb_reader_list(s->env, count_reader, &r);
+	return r.old;
+}
+
 /* ---- transactions ------------------------------------------------------ */
 
 struct tide_txn *

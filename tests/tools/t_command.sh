@@ -55,6 +55,7 @@ cat >"$D/calls" <<-END
 	setup sendmail
 	backup $D/backup
 	restore --check $D/backup
+	forget hanna.bjork@harbour.example
 	help
 END
 
