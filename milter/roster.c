@@ -256,7 +256,7 @@ bury(uint32_t at, const char *how)
 	if (s != NULL) {
 		/* it may have died between an overflow and its notice */
 		if (atomic_load(&s->finished) == 0)
-			atomic_store(&roster.map->flow.mailbox[at].alarm, 1);
+			tide_flow_bury(&roster.map->flow, at);
 		free_slot(s); /* A3 */
 	}
 	free_entry(e);

@@ -13,6 +13,8 @@
 
 #define ERASE_TRIES 16
 
+static const uint64_t nothing[TIDE_DECISION_WORDS]; /* an erased one */
+
 const char *const tide_decided_name[TIDE_DECIDEDS] = { "accept", "tempfail",
 	"reject" };
 
@@ -146,12 +148,11 @@ tide_ring_get(const struct tide_ring *r, uint64_t n, struct tide_decision *d)
 		return TIDE_RING_GONE;
 	memcpy(d, word, sizeof *d);
 	end_texts(d);
-	return d->wall_ms != 0 ? TIDE_RING_HERE : TIDE_RING_ERASED;
+	return memcmp(word, nothing, sizeof word) != 0 ? TIDE_RING_HERE
+						       : TIDE_RING_ERASED;
 }
 
 /* ---- erasing ----------------------------------------------------------- */
-
-static const uint64_t nothing[TIDE_DECISION_WORDS];
 
 /* E1: false if the entry does not hold one that is meant. */
 static bool
