@@ -220,8 +220,8 @@ withdraw(
 	return gone;
 }
 
-int
-unban(struct collector *c, const struct tide_key *key, struct tide_ban *was,
+static int
+lift(struct collector *c, const struct tide_key *key, struct tide_ban *was,
     struct tide_err *err)
 {
 	struct lifting l = { .c = c };
@@ -237,7 +237,104 @@ unban(struct collector *c, const struct tide_key *key, struct tide_ban *was,
 	(void)pthread_mutex_unlock(&c->hand_lock);
 	egress_touch(c, TIDE_EGRESS_BAN);
 	*was = l.old;
+	return rc;
+}
+
+int
+unban(struct collector *c, const struct tide_key *key, struct tide_ban *was,
+    struct tide_err *err)
+{
+	int rc = lift(c, key, was, err);
+
 	if (rc == 1)
 		tide_log(TIDE_LOG_WARNING, "ban: key=%s lifted", key->text);
 	return rc;
+}
+
+/* ---- forgetting -------------------------------------------------------- */
+
+#define FORGET_BATCH 64u /* keys found in one look */
+
+struct found {
+	means_key *means;
+	void *arg;
+	struct tide_key key[FORGET_BATCH];
+	unsigned keys;
+	unsigned all; /* also those for which there was no room */
+};
+
+static void
+note_key(struct found *f, const char *text, size_t length)
+{
+	struct tide_key *key = &f->key[f->keys];
+	unsigned i;
+
+	for (i = 0; i < f->keys; i++)
+		if (f->key[i].length == length &&
+		    memcmp(f->key[i].text, text, length) == 0)
+			return;
+	f->all++;
+	if (f->keys == FORGET_BATCH)
+		return;
+	memset(key, 0, sizeof *key);
+	key->length = (uint8_t)length;
+	memcpy(key->text, text, length);
+	f->keys++;
+}
+
+static int
+find_stored(void *arg, struct tide_bytes key, struct tide_bytes value,
+    struct tide_err *err)
+{
+	struct found *f = arg;
+
+	(void)value;
+	(void)err;
+	if (key.size <= TIDE_KEY_MAX && f->means(f->arg, key.data, key.size))
+		note_key(f, key.data, key.size);
+	return 0;
+}
+
+/* In the archive, and in the map: also those whose time is over. */
+static int
+find_bans(struct collector *c, struct found *f, struct tide_err *err)
+{
+	struct tide_txn *txn = tide_txn_begin(c->archive.store, false, err);
+	struct tide_ban ban;
+	uint32_t i;
+	int rc;
+
+	if (txn == NULL)
+		return -1;
+	rc = tide_txn_walk(
+	    txn, TIDE_TABLE_BANS, tide_bytes("", 0), find_stored, f, err);
+	tide_txn_abort(txn);
+	for (i = 0; rc == 0 && i < c->map->control->head.bans; i++)
+		if (tide_bans_at(c->map->bans, i, &ban) &&
+		    f->means(f->arg, ban.key, ban.length))
+			note_key(f, ban.key, ban.length);
+	return rc;
+}
+
+int
+forget_bans(struct collector *c, means_key *means, void *arg, bool dry,
+    struct tide_err *err)
+{
+	struct found f = { .means = means, .arg = arg };
+	struct tide_ban was;
+	unsigned i, gone = 0;
+	int rc = 0;
+
+	do {
+		f.keys = f.all = 0;
+		if (find_bans(c, &f, err) < 0)
+			return -1;
+		if (dry)
+			return (int)f.all;
+		for (i = 0; rc >= 0 && i < f.keys; i++) {
+			rc = lift(c, &f.key[i], &was, err);
+			gone += rc == 1;
+		}
+	} while (rc >= 0 && f.all > f.keys);
+	return rc < 0 ? -1 : (int)gone;
 }

@@ -106,6 +106,27 @@ add(struct collector *c, struct chore *chore)
 	return true;
 }
 
+/* Done when nothing of them is left in memory. */
+static bool
+forget(struct collector *c, struct chore *chore)
+{
+	unsigned gone;
+	bool busy;
+
+	if (chore->freed != 0) {
+		tide_pool_reclaim(&c->pool);
+		return c->pool.freed >= chore->freed;
+	}
+	(void)tide_pool_drain(&c->pool);
+	gone = tide_pool_forget(
+	    &c->pool, chore->means, chore->arg, chore->dry, &busy);
+	chore->count += gone;
+	if (busy || chore->dry)
+		return !busy;
+	chore->freed = c->pool.freed + 2;
+	return chore->count == 0;
+}
+
 /* False: not now, again next round. */
 static bool
 work(struct collector *c, struct chore *chore)
@@ -119,6 +140,11 @@ work(struct collector *c, struct chore *chore)
 		return add(c, chore);
 	case CHORE_AUDIT:
 		chore->count = tide_pool_audit(&c->pool, &chore->err);
+		return true;
+	case CHORE_FORGET:
+		return forget(c, chore);
+	case CHORE_DRAIN:
+		chore->count = tide_pool_drain(&c->pool);
 		return true;
 	}
 	return true;

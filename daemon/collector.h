@@ -44,12 +44,22 @@ struct ban_work {
  */
 #define CHORE_KEYS (1 + TIDE_KEY_TIERS)
 struct chore {
-	enum { CHORE_RESET, CHORE_ADD, CHORE_AUDIT } kind;
+	enum {
+		CHORE_RESET,
+		CHORE_ADD,
+		CHORE_AUDIT,
+		CHORE_DRAIN,
+		CHORE_FORGET
+	} kind;
 	enum { CHORE_WAITS, CHORE_TAKEN, CHORE_DONE } state;
 	struct tide_key key[CHORE_KEYS];
 	unsigned class[CHORE_KEYS];   /* ADD: the key's */
 	uint64_t classes[CHORE_KEYS]; /* RESET: a bit for each that is meant */
 	unsigned keys;
+	tide_pool_means *means; /* FORGET: whose; */
+	void *arg;
+	bool dry;
+	uint64_t freed;	     /* until then something is in limbo */
 	unsigned count;	     /* the answer: buckets, or faults */
 	struct tide_err err; /* the first fault */
 	struct chore *next;
@@ -124,6 +134,11 @@ void hook_round(struct collector *);
 
 /* banning.c */
 void publish_ban(struct collector *, const struct tide_ban *);
+/* All of certain keys, in archive and map, without a word in the log; only
+ * counted if dry.  How many, or -1. */
+typedef bool means_key(void *arg, const char *key, size_t length);
+int forget_bans(
+    struct collector *, means_key *, void *arg, bool dry, struct tide_err *);
 /* How many were stored, or -1. */
 int
 commit_bans(struct collector *, const struct tide_config *, struct tide_err *);

@@ -116,12 +116,19 @@ do_seal(struct collector *c, int fd, const struct tide_line *line)
 	say_result(fd, archivist_ask(c, ERRAND_SEAL, &err), &err);
 }
 
+/* With the drops that are still in mailboxes: PROTOCOL backup in
+ * tools/backup.c. */
 static void
 do_checkpoint(struct collector *c, int fd, const struct tide_line *line)
 {
+	struct chore drain = { .kind = CHORE_DRAIN };
 	struct tide_err err;
 
 	(void)line;
+	if (chore_ask(c, &drain, &err) < 0) {
+		say_err(fd, err.text);
+		return;
+	}
 	say_result(fd, archivist_ask(c, ERRAND_CHECKPOINT, &err), &err);
 }
 
@@ -158,6 +165,7 @@ static const struct verb {
 	{ "spam", true, do_spam },
 	{ "export", true, do_export },
 	{ "merge", true, do_merge },
+	{ "forget", true, do_forget },
 };
 
 void

@@ -35,6 +35,9 @@ void do_merge(struct collector *, int fd, const struct tide_line *);
 
 void do_audit(struct collector *, int fd, const struct tide_line *);
 
+/* verbs_forget.c */
+void do_forget(struct collector *, int fd, const struct tide_line *);
+
 /* verbs_query.c */
 void do_query(struct collector *, int fd, const struct tide_line *);
 void do_content(struct collector *, int fd, const struct tide_line *);

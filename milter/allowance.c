@@ -14,9 +14,6 @@
 static struct tide_overrides overrides;
 static bool overrides_here;
 
-/* What of an account: each has a place of its own in the map. */
-enum { ACCOUNT_TOKENS, ACCOUNT_RECIPIENTS, ACCOUNT_CLIENTS, ACCOUNT_ALSO };
-
 /* ---- whose, and how much ----------------------------------------------- */
 
 void
@@ -107,15 +104,11 @@ find_allowance(struct allowance *a, const struct charge *c,
 		   session_profile()->tokens_rate, &err) == 0;
 }
 
-/* A profile's name, not its place, keeps its accounts apart from others'. */
 static struct tide_hash
 account_hash(const struct tide_key *account, uint32_t kind)
 {
-	uint32_t limit = (uint32_t)tide_hash_check(
-	    session_profile()->name, strlen(session_profile()->name));
-
-	return tide_tokens_key(&session.map->control->head.key, limit + kind,
-	    account->text, account->length);
+	return tide_account_key(&session.map->control->head.key,
+	    session_profile()->name, kind, account->text, account->length);
 }
 
 /* A host may take any address of its IPv6 /64: all of them are one client. */
@@ -156,18 +149,18 @@ allowance_begin(struct allowance *a, const struct charge *c, const char *sender,
 		return;
 	a->tokens = p->tokens_mode != TIDE_MODE_OFF &&
 	    find_allowance(a, c, source, &account);
-	a->take.key = account_hash(&account, ACCOUNT_TOKENS);
+	a->take.key = account_hash(&account, TIDE_ACCOUNT_TOKENS);
 	for (i = 0; i < a->alsos; i++)
-		a->also[i].key = account_hash(&account, ACCOUNT_ALSO + i);
+		a->also[i].key = account_hash(&account, TIDE_ACCOUNT_ALSO + i);
 	a->take.cost = (uint64_t)p->tokens_cost * TIDE_TOKEN;
 	a->take.left = tide_tokens_level(&session.map->tokens, a->take.key,
 	    &a->take.allowance, tide_clock_mono_ms());
 	a->distinct =
 	    p->distinct_mode != TIDE_MODE_OFF && p->distinct_limit > 0;
-	a->sketch = account_hash(&account, ACCOUNT_RECIPIENTS);
+	a->sketch = account_hash(&account, TIDE_ACCOUNT_RECIPIENTS);
 	a->clients = p->clients_mode != TIDE_MODE_OFF && p->clients_limit > 0 &&
 	    c->has_client;
-	a->origins = account_hash(&account, ACCOUNT_CLIENTS);
+	a->origins = account_hash(&account, TIDE_ACCOUNT_CLIENTS);
 	if (a->clients)
 		a->client = client_hash(&c->ip);
 }

@@ -195,6 +195,8 @@ free_slot(struct tide_slot *s)
 	tide_epoch_bury(&s->epoch);
 	tide_counting_bury(
 	    &roster.map->bulk.filter, (uint32_t)(s - roster.map->slots));
+	atomic_store(&s->client[0], 0); /* whom it served is over */
+	atomic_store(&s->client[1], 0);
 	atomic_store_explicit(&s->state, TIDE_SLOT_FREE, memory_order_release);
 }
 
@@ -254,7 +256,7 @@ bury(uint32_t at, const char *how)
 	if (s != NULL) {
 		/* it may have died between an overflow and its notice */
 		if (atomic_load(&s->finished) == 0)
-			atomic_store(&roster.map->flow.mailbox[at].alarm, 1);
+			tide_flow_bury(&roster.map->flow, at);
 		free_slot(s); /* A3 */
 	}
 	free_entry(e);

@@ -352,6 +352,31 @@ static const struct command commands[] = {
 	    run_setup },
 	{ "completion", "bash", "what bash completes, to be sourced",
 	    "  source <(tidemark completion bash)\n", run_completion },
+	{ "backup", "DIR [--json]",
+	    "copy everything that this Tidemark knows, while mail flows",
+	    "DIR is new, or an empty folder.  The hash key goes with it: keep "
+	    "it safe.\n"
+	    "\n"
+	    "Exits 0 if it was made, 1 if it was refused, 2 on an error.\n",
+	    run_backup },
+	{ "restore", "DIR [--check] [--force] [--json]",
+	    "put a backup in the place of the state",
+	    "      --check        only look whether DIR is whole\n"
+	    "      --force        put a state that is there aside\n"
+	    "\n"
+	    "For a daemon that is stopped.\n"
+	    "Exits 0 if it was done, 1 if it was refused, 2 on an error.\n",
+	    run_restore },
+	{ "forget", "ADDR [--dry-run] [--json]",
+	    "remove what is known about somebody, and say what cannot be",
+	    "ADDR is an address; or @domain, a client or network, auth:USER, "
+	    "or a key as\nit stands in the log.\n"
+	    "\n"
+	    "      --dry-run      only say what would go\n"
+	    "\n"
+	    "Exits 0 if something was removed, 1 if nothing was known, 2 on "
+	    "an error.\n",
+	    run_forget },
 	{ "help", "[COMMAND] [--json]", "this list, or more about one command",
 	    "", run_help },
 };

@@ -111,7 +111,7 @@ catch_up(struct tail *t)
 		found = tide_ring_get(r, t->at, &d);
 		if (found == TIDE_RING_HERE)
 			show(t, &d);
-		else if (!give_up(t, found))
+		else if (found != TIDE_RING_ERASED && !give_up(t, found))
 			break;
 		t->at++;
 		t->since = 0;

@@ -103,5 +103,8 @@ int run_metrics(struct tool *);
 int run_completion(struct tool *);
 int run_setup(struct tool *);
 int run_why(struct tool *);
+int run_backup(struct tool *);
+int run_restore(struct tool *);
+int run_forget(struct tool *);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tidemark/archive.h"
 #include "tidemark/clock.h"
@@ -146,19 +147,33 @@ look(const char *path, struct tide_err *err)
 	}
 }
 
+/* A backup does not change, and may lie where nothing can be written. */
+static enum tide_store_mode
+how_to_read(const struct tide_archive *a)
+{
+	char path[TIDE_PATH_MAX + 16];
+	size_t folder = (size_t)(strrchr(a->path, '/') - a->path);
+
+	(void)snprintf(path, sizeof path, "%.*s/" TIDE_BACKUP_MANIFEST,
+	    (int)folder, a->path);
+	return access(path, F_OK) == 0 ? TIDE_STORE_FROZEN : TIDE_STORE_READ;
+}
+
 /*
  * Before anything is written: is it ours?  1 yes, -1 no; 0 if there is none,
  * or one whose creation was cut short: nothing is in it yet.
  */
 static int
-recognise(struct tide_archive *a, struct tide_err *err)
+recognise(
+    struct tide_archive *a, enum tide_archive_mode mode, struct tide_err *err)
 {
 	int there = look(a->path, err);
 
 	if (there <= 0)
 		return there;
-	a->store = tide_store_open(
-	    a->path, TIDE_STORE_READ, 0, tide_archive_tables, err);
+	a->store = tide_store_open(a->path,
+	    mode == TIDE_ARCHIVE_FROZEN ? TIDE_STORE_FROZEN : how_to_read(a), 0,
+	    tide_archive_tables, err);
 	if (a->store == NULL)
 		return -1;
 	if (tide_store_is_blank(a->store)) {
@@ -193,7 +208,7 @@ tide_archive_open(struct tide_archive *a, const char *state_dir,
 
 	memset(a, 0, sizeof *a);
 	(void)snprintf(a->path, sizeof a->path, "%s/archive.mdb", state_dir);
-	there = recognise(a, err);
+	there = recognise(a, mode, err);
 	rc = there > 0 ? 0 : -1;
 	if (mode == TIDE_ARCHIVE_OWN && there >= 0) {
 		tide_archive_close(a);

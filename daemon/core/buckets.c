@@ -214,7 +214,8 @@ tide_flow_fill(
 /*
  * PROTOCOL mailbox: one producer (the worker), one consumer (the collector).
  *  M1 write the record behind head; M2 head += size (release)
- *  D1 load head (acquire); D2 take it; D3 tail += size (release)
+ *  D1 load head (acquire); D2 take it; make it a pad, wipe its key;
+ *  D3 tail += size (release)
  * A record never wraps: what is left of the ring is a pad.  The last eighth
  * is kept for notices of overflows, so that a flood of new keys cannot hold
  * those up; should even that be full, the alarm makes the collector look
@@ -239,6 +240,19 @@ make_room(struct tide_mailbox *m, uint32_t size, uint32_t room, uint64_t *head)
 		at = 0;
 	}
 	return m->bytes + at;
+}
+
+/* Behind head, up to the tail: the producer's, who is dead. */
+void
+tide_flow_bury(struct tide_flow *f, uint32_t mailbox)
+{
+	struct tide_mailbox *m = &f->mailbox[mailbox];
+	uint64_t tail = atomic_load_explicit(&m->tail, memory_order_acquire);
+	uint64_t head = atomic_load_explicit(&m->head, memory_order_acquire);
+
+	for (; head - tail < TIDE_MAILBOX_BYTES; head++)
+		m->bytes[head % TIDE_MAILBOX_BYTES] = 0;
+	atomic_store(&m->alarm, 1);
 }
 
 static bool

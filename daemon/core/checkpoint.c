@@ -104,6 +104,20 @@ newest_side(struct tide_txn *txn, struct manifest *newest)
 	return side;
 }
 
+int
+tide_checkpoint_taken(
+    struct tide_archive *a, uint64_t *wall_ms, struct tide_err *err)
+{
+	struct tide_txn *txn = tide_txn_begin(a->store, false, err);
+	struct manifest m;
+
+	if (txn == NULL)
+		return -1;
+	*wall_ms = newest_side(txn, &m) >= 0 ? m.taken_ms : 0;
+	tide_txn_abort(txn);
+	return 0;
+}
+
 /* ---- writing ----------------------------------------------------------- */
 
 static uint64_t
@@ -152,6 +166,30 @@ write_piece(struct tide_archive *a, const struct chunk_key *key, uint64_t *room,
 	return tide_txn_commit(txn, err);
 }
 
+/* What an earlier, longer part has left behind this one's end. */
+static int
+drop_rest(struct tide_archive *a, unsigned side, unsigned part, uint64_t chunk,
+    struct tide_err *err)
+{
+	struct tide_txn *txn = tide_txn_begin(a->store, true, err);
+	struct chunk_key key;
+	int gone = 1;
+	bool any = false;
+
+	if (txn == NULL)
+		return -1;
+	for (; gone == 1; chunk++) {
+		key = chunk_key(side, part, chunk);
+		gone = tide_txn_del(txn, TIDE_TABLE_CHECKPOINT,
+		    tide_bytes(&key, sizeof key), err);
+		any |= gone == 1;
+	}
+	if (gone == 0 && any)
+		return tide_txn_commit(txn, err);
+	tide_txn_abort(txn);
+	return gone;
+}
+
 static int
 write_part(struct tide_archive *a, struct manifest *m, unsigned i,
     struct tide_bytes part, uint64_t *room, struct tide_err *err)
@@ -171,7 +209,7 @@ write_part(struct tide_archive *a, struct manifest *m, unsigned i,
 		if (write_piece(a, &key, room, size, err) < 0)
 			return -1;
 	}
-	return 0;
+	return drop_rest(a, m->side, i, chunk, err);
 }
 
 static int

@@ -125,6 +125,15 @@ tide_config_defaults(struct tide_config *c, const char *root)
 	}
 }
 
+static void
+end_reading(struct reading *r)
+{
+	for (size_t i = 0; i < r->names_count; i++)
+		free(r->names[i]);
+	free(r->names);
+	free(r);
+}
+
 int
 tide_config_load(
     struct tide_config *c, const char *path, struct tide_complaints *complaints)
@@ -147,11 +156,31 @@ tide_config_load(
 		fill_section(c, TIDE_OF_POLICY, i, r->set[IN_POLICY + i]);
 	tide_reading_check(r);
 	tell_rest(complaints);
-	for (size_t i = 0; i < r->names_count; i++)
-		free(r->names[i]);
-	free(r->names);
-	free(r);
+	end_reading(r);
 	return complaints->count == 0 ? 0 : -1;
+}
+
+void
+tide_config_sources(
+    const char *path, void (*each)(void *arg, const char *file), void *arg)
+{
+	struct reading *r = calloc(1, sizeof *r);
+	struct tide_config *c = malloc(sizeof *c);
+	struct tide_complaints complaints = { 0 };
+
+	if (r != NULL && c != NULL) {
+		tide_config_defaults(c, NULL);
+		r->config = c;
+		r->complaints = &complaints;
+		tide_reading_file(r, NULL, path);
+		for (size_t i = 0; i < r->names_count; i++)
+			each(arg, r->names[i]);
+		end_reading(r);
+		r = NULL;
+	}
+	tide_complaints_free(&complaints);
+	free(r);
+	free(c);
 }
 
 int

@@ -21,6 +21,10 @@
  *        order of adds is of no account.
  *        D4 ends: a register grows at most 58 times, a word changes its
  *        period once; a worker gives up after as many tries.
+ *        Forgetting keeps to that: the tag becomes that of nobody in the same
+ *        period (D5, CAS, acq_rel), and the words are cleared; a worker that
+ *        has found the sketch before may still raise a register in it, which
+ *        nobody reads.
  * Turn:  of the period: a worker still in p may pass a sketch that one in
  *        p + 1 claims, and claim another for the same account.  The first in
  *        order is found from then on; the other's few elements are lost, and
@@ -196,6 +200,51 @@ tide_distinct_add(const struct tide_distinct *t, struct tide_hash account,
 	return true;
 }
 
+/* ---- forgetting -------------------------------------------------------- */
+
+bool
+tide_distinct_known(
+    const struct tide_distinct *t, struct tide_hash account, uint64_t now_ms)
+{
+	return find(t, account, period_at(t, now_ms)) != NULL;
+}
+
+static void
+clear_words(struct tide_distinct_sketch *s)
+{
+	unsigned g, i;
+
+	for (g = 0; g < 2; g++)
+		for (i = 0; i < TIDE_DISTINCT_WORDS; i++)
+			atomic_store_explicit(
+			    &s->words[g][i], 0, memory_order_relaxed);
+}
+
+/* At the turn of a period it may have had two. */
+bool
+tide_distinct_forget(
+    const struct tide_distinct *t, struct tide_hash account, uint64_t now_ms)
+{
+	uint64_t period = period_at(t, now_ms), tag;
+	struct tide_distinct_sketch *s;
+	unsigned tries;
+	bool known = false;
+
+	for (tries = 0; tries < TRIES; tries++) {
+		s = find(t, account, period);
+		if (s == NULL)
+			break;
+		known = true;
+		tag = atomic_load_explicit(&s->tag, memory_order_acquire);
+		if (same_account(tag, tag_of(account, period)) &&
+		    atomic_compare_exchange_strong_explicit(&s->tag, &tag,
+			tag & PERIOD_MASK, memory_order_acq_rel,
+			memory_order_relaxed)) /* D5 */
+			clear_words(s);
+	}
+	return known;
+}
+
 /* ---- reading ------------------------------------------------------------ */
 
 static void
@@ -290,7 +339,7 @@ describe(const struct tide_distinct *t, uint64_t i, uint64_t now_ms,
 	uint64_t tag = atomic_load_explicit(&s->tag, memory_order_acquire);
 	uint64_t period = period_at(t, now_ms);
 
-	if (tag == 0 || is_over(tag, period))
+	if (tag >> PERIOD_BITS == 0 || is_over(tag, period))
 		return false;
 	memset(r, 0, sizeof *r);
 	r->place = i;

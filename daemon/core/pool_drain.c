@@ -70,6 +70,35 @@ take_one(struct tide_pool *p, const struct tide_mailbox *m, uint64_t tail,
 	return r.size;
 }
 
+/*
+ * Until D3 the bytes are ours: none of a key stays behind in a mailbox.  First
+ * it becomes a pad, so that one who comes after a kill between here and D3
+ * finds its way to the next record.
+ */
+static void
+wipe(struct tide_mailbox *m, uint64_t tail, uint32_t size)
+{
+	uint32_t at_byte = (uint32_t)(tail % TIDE_MAILBOX_BYTES);
+	struct tide_post pad = { .size = size, .kind = TIDE_POST_PAD };
+
+	if (size <= sizeof pad)
+		return; /* there is no key in it */
+	m->bytes[at_byte + offsetof(struct tide_post, kind)] = pad.kind;
+	atomic_signal_fence(memory_order_seq_cst);
+	memcpy(m->bytes + at_byte, &pad, sizeof pad);
+	memset(m->bytes + at_byte + sizeof pad, 0, size - sizeof pad);
+}
+
+/* What makes no sense, up to head. */
+static void
+wipe_all(struct tide_mailbox *m, uint64_t tail, uint64_t head)
+{
+	if (head - tail > TIDE_MAILBOX_BYTES)
+		tail = head - TIDE_MAILBOX_BYTES;
+	for (; tail != head; tail++)
+		m->bytes[tail % TIDE_MAILBOX_BYTES] = 0;
+}
+
 /* A notice found no room: look for overflowed buckets everywhere. */
 static void
 look_everywhere(struct tide_pool *p)
@@ -98,8 +127,11 @@ drain_mailbox(struct tide_pool *p, struct tide_mailbox *m)
 		    : take_one(p, m, tail, head); /* D2 */
 		if (size == 0) {
 			count(&p->flow->head->malformed, 1);
+			wipe_all(m, tail, head);
 			size = (uint32_t)(head - tail);
 			tail = head - size;
+		} else {
+			wipe(m, tail, size);
 		}
 		tail += size;
 		atomic_store_explicit(

@@ -72,13 +72,16 @@ tide_pool_reclaim(struct tide_pool *p)
 	struct tide_flow_head *h = p->flow->head;
 
 	if (p->seen != NULL) {
-		if (all_passed(p, p->rebuild_target))
+		if (all_passed(p, p->rebuild_target)) {
 			tide_pool_finish_rebuild(p);
+			p->freed += 2; /* whatever was in limbo */
+		}
 		return;
 	}
 	if (!all_passed(p, h->limbo_target))
 		return;
 	free_batch(p);
+	p->freed++;
 	if (h->limbo[0] == 0)
 		return;
 	h->limbo[1] = h->limbo[0];

@@ -11,6 +11,10 @@
 #define TIDE_RING_STEP() ((void)0)
 #endif
 
+#define ERASE_TRIES 16
+
+static const uint64_t nothing[TIDE_DECISION_WORDS]; /* an erased one */
+
 const char *const tide_decided_name[TIDE_DECIDEDS] = { "accept", "tempfail",
 	"reject" };
 
@@ -144,7 +148,75 @@ tide_ring_get(const struct tide_ring *r, uint64_t n, struct tide_decision *d)
 		return TIDE_RING_GONE;
 	memcpy(d, word, sizeof *d);
 	end_texts(d);
-	return TIDE_RING_HERE;
+	return memcmp(word, nothing, sizeof word) != 0 ? TIDE_RING_HERE
+						       : TIDE_RING_ERASED;
+}
+
+/* ---- erasing ----------------------------------------------------------- */
+
+/* E1: false if the entry does not hold one that is meant. */
+static bool
+is_meant(const struct tide_ring_entry *e, tide_ring_means *means, void *arg,
+    uint64_t *seq)
+{
+	uint64_t word[TIDE_DECISION_WORDS];
+	struct tide_decision d;
+	size_t i;
+
+	*seq = atomic_load_explicit(&e->seq, memory_order_acquire);
+	for (i = 0; i < TIDE_DECISION_WORDS; i++)
+		word[i] =
+		    atomic_load_explicit(&e->word[i], memory_order_acquire);
+	if (*seq == 0 || memcmp(word, nothing, sizeof word) == 0)
+		return false;
+	memcpy(&d, word, sizeof d);
+	end_texts(&d);
+	return means(arg, &d);
+}
+
+/* False: somebody has written there meanwhile. */
+static bool
+blank(struct tide_ring_entry *e, uint64_t seq)
+{
+	static const struct tide_decision none;
+	size_t i;
+
+	if (seq % 2 == 1) { /* E3 */
+		for (i = 0; i < TIDE_DECISION_WORDS; i++)
+			atomic_store_explicit(
+			    &e->word[i], 0, memory_order_release);
+		return true;
+	}
+	if (!cas(&e->seq, seq, seq - 1, memory_order_acquire)) /* E2 */
+		return false;
+	TIDE_RING_STEP();
+	write_entry(e, &none, seq / 2 - 1);
+	TIDE_RING_STEP();
+	(void)cas(&e->seq, seq - 1, seq, memory_order_release);
+	return true;
+}
+
+unsigned
+tide_ring_erase(
+    const struct tide_ring *r, tide_ring_means *means, void *arg, bool dry)
+{
+	struct tide_ring_entry *e;
+	unsigned n = 0, tries;
+	uint32_t i;
+	uint64_t seq;
+
+	for (i = 0; i < r->capacity; i++) {
+		e = &r->region->entry[i];
+		for (tries = 0; tries < ERASE_TRIES; tries++) {
+			if (!is_meant(e, means, arg, &seq))
+				break;
+			if (!dry && !blank(e, seq))
+				continue;
+			n++;
+			break;
+		}
+	}
+	return n;
 }
 
 /* ---- session ids ------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tidemark/store.h"
@@ -95,7 +96,8 @@ open_tables(struct tide_store *s, const char *const *tables, bool write)
 /*
  * LMDB maps its lock file and writes to it before it looks whether there is
  * room: SIGBUS on a full disk.  So its blocks are allocated first.  (Closing
- * the file drops this process's locks on it, but it has none yet.)
+ * the file drops this process's locks on it, but it has none yet.)  One that
+ * root makes is its owner's all the same, or the daemon could not open it.
  */
 #define LOCK_BYTES 8192 /* of 126 readers, LMDB's default */
 
@@ -103,12 +105,15 @@ static int
 allocate_lock(const struct tide_store *s)
 {
 	char path[sizeof s->path + 8];
+	struct stat owner;
 	int fd, rc;
 
 	(void)snprintf(path, sizeof path, "%s-lock", s->path);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
 	if (fd < 0)
 		return 0; /* LMDB knows what to say of that */
+	if (geteuid() == 0 && stat(s->path, &owner) == 0)
+		(void)!fchown(fd, owner.st_uid, owner.st_gid);
 	rc = posix_fallocate(fd, 0, LOCK_BYTES);
 	(void)close(fd);
 	return rc == ENOSPC || rc == EDQUOT ? rc : 0;
@@ -195,12 +200,51 @@ tide_store_used(struct tide_store *s)
 }
 
 int
+tide_store_copy(struct tide_store *s, int fd, struct tide_err *err)
+{
+	int rc = mdb_env_copyfd2(s->env, fd, MDB_CP_COMPACT);
+
+	return rc == 0 ? 0 : fail(err, s, "cannot copy", rc);
+}
+
+int
 tide_store_reap(struct tide_store *s)
 {
 	int dead = 0;
 
 	(void)mdb_reader_check(s->env, &dead);
 	return dead;
+}
+
+/* Its lines are pid, thread and transaction, "-" if there is none. */
+struct readers {
+	size_t last;
+	unsigned old;
+};
+
+static int
+count_reader(const char *line, void *arg)
+{
+	struct readers *r = arg;
+	const char *txn = strrchr(line, ' ');
+
+	if (txn != NULL && txn[1] >= '0' && txn[1] <= '9' &&
+	    strtoull(txn + 1, NULL, 10) < r->last)
+		r->old++;
+	return 0;
+}
+
+unsigned
+tide_store_old_readers(struct tide_store *s)
+{
+	struct readers r = { 0, 0 };
+	MDB_envinfo info;
+
+	(void)tide_store_reap(s);
+	(void)mdb_env_info(s->env, &info);
+	r.last = info.me_last_txnid;
+	(void)mdb_reader_list(s->env, count_reader, &r);
+	return r.old;
 }
 
 /* ---- transactions ------------------------------------------------------ */

@@ -53,6 +53,7 @@ look_up(struct tide_flow *f, const struct tide_flow_key *key)
 	return 0;
 }
 
+/* Wiped: what nobody refers to is not kept by accident. */
 void
 tide_string_free_run(struct tide_flow *f, uint32_t unit, uint32_t units)
 {
@@ -61,6 +62,8 @@ tide_string_free_run(struct tide_flow *f, uint32_t unit, uint32_t units)
 	count(&f->head->string_free, units);
 	while (units > 0) {
 		n = units < UNITS_MOST ? units : UNITS_MOST;
+		memset(
+		    tide_string_at(f, unit), 0, (size_t)n * TIDE_STRING_UNIT);
 		tide_string_at(f, unit)->next = f->head->string_free_head[n];
 		f->head->string_free_head[n] = unit;
 		unit += n;

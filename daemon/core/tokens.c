@@ -2,6 +2,8 @@
  * tokens - allowances in ticks: what is missing until full, what a cost adds
  * to it.  Who stands where is tokens_table.c's.
  */
+#include <string.h>
+
 #include "tokens_table.h"
 
 #define TRIES 4096u /* each lost try is another's success */
@@ -162,6 +164,15 @@ tide_tokens_take_all(const struct tide_tokens *t, struct tide_take *take,
 	while (i-- > 0)
 		tide_tokens_give_back(t, &take[i], now_ms);
 	return TIDE_TOKENS_SHORT;
+}
+
+struct tide_hash
+tide_account_key(const struct tide_hash_key *secret, const char *profile,
+    uint32_t kind, const void *account, size_t length)
+{
+	uint32_t limit = (uint32_t)tide_hash_check(profile, strlen(profile));
+
+	return tide_tokens_key(secret, limit + kind, account, length);
 }
 
 void

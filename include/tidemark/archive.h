@@ -67,11 +67,19 @@ struct tide_archive {
 	char path[TIDE_PATH_MAX];
 };
 
-enum tide_archive_mode { TIDE_ARCHIVE_OWN, TIDE_ARCHIVE_READ };
+enum tide_archive_mode {
+	TIDE_ARCHIVE_OWN,
+	TIDE_ARCHIVE_READ,
+	TIDE_ARCHIVE_FROZEN /* read; nobody writes to it, so there are no locks */
+};
+
+/* What makes a folder a backup: its table of contents (tidemark backup). */
+#define TIDE_BACKUP_MANIFEST "MANIFEST"
 
 /*
  * Open state_dir/archive.mdb.  OWN creates it if there is none, and then
- * takes the key in state_dir/hash.key (hash.h), or draws one.
+ * takes the key in state_dir/hash.key (hash.h), or draws one.  READ takes a
+ * backup for what it is, a file that nobody writes: no lock is made beside it.
  */
 int tide_archive_open(struct tide_archive *, const char *state_dir,
     enum tide_archive_mode, uint64_t map_size, struct tide_err *);

@@ -176,6 +176,13 @@ struct tide_flow_sizes tide_flow_sizes(const struct tide_flow_shape *);
 void tide_flow_attach(struct tide_flow *, void *books, void *buckets,
     void *mailboxes, const struct tide_flow_shape *);
 
+/*
+ * For whoever buries a worker that was killed: nobody writes to its mailbox
+ * until it is given away again.  What it had not posted is wiped, and the
+ * alarm raised.
+ */
+void tide_flow_bury(struct tide_flow *, uint32_t mailbox);
+
 /* ---- workers ----------------------------------------------------------- */
 
 enum tide_drop {

@@ -39,6 +39,10 @@ int tide_checkpoint_load(
     struct tide_archive *, struct tide_checkpoint *, struct tide_err *);
 void tide_checkpoint_free(struct tide_checkpoint *);
 
+/* When the newest complete one was taken; 0 if there is none. */
+int tide_checkpoint_taken(
+    struct tide_archive *, uint64_t *wall_ms, struct tide_err *);
+
 /*
  * Load it and store its windows in the archive; counters and bulk
  * counts into the map.  What is known of senders is handed out, for a pool that is not open yet; it is

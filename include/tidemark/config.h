@@ -286,6 +286,10 @@ int tide_config_load(
  */
 int tide_config_check(const struct tide_config *, struct tide_complaints *);
 
+/* Call each() with every file that the configuration in path is read from. */
+void tide_config_sources(
+    const char *path, void (*each)(void *arg, const char *file), void *arg);
+
 /* The path of the live map: live_file, or runtime_dir/live.mdb. */
 const char *tide_config_live(const struct tide_config *, char *, size_t);
 

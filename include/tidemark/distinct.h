@@ -76,6 +76,15 @@ struct tide_estimate {
 struct tide_estimate tide_distinct_estimate(
     const struct tide_distinct *, struct tide_hash account, uint64_t now_ms);
 
+/*
+ * Forget the account's sketch.  True if it had one.  The sketch is nobody's
+ * from then on and falls free when its period is over.
+ */
+bool tide_distinct_forget(
+    const struct tide_distinct *, struct tide_hash account, uint64_t now_ms);
+bool tide_distinct_known(
+    const struct tide_distinct *, struct tide_hash account, uint64_t now_ms);
+
 /* All sketches in use, as records, and back so long after: as tide_tokens_save
  * and tide_tokens_load.  The periods' turns may shift by less than one. */
 int tide_distinct_save(const struct tide_distinct *, uint64_t now_ms,

@@ -36,7 +36,8 @@ struct tide_pool {
 	void *arg;
 	uint32_t pending[TIDE_PENDING]; /* buckets that wait to be resolved */
 	uint32_t pendings;
-	bool damaged; /* something made no sense: to be rebuilt */
+	uint64_t freed; /* batches of limbo so far */
+	bool damaged;	/* something made no sense: to be rebuilt */
 	/* a rebuild whose second half waits for the workers to pass */
 	unsigned char *seen, *used;
 	uint64_t rebuild_target;
@@ -88,6 +89,30 @@ enum tide_reset {
 /* Empty the key's bucket, but for an overflow that is not dealt with yet. */
 enum tide_reset tide_pool_reset(
     struct tide_pool *, unsigned class, const struct tide_flow_key *);
+
+/* Is that key meant? */
+typedef bool tide_pool_means(void *arg, const char *key, size_t length);
+
+/*
+ * PROTOCOL forget: buckets go before their time, while workers fill them.
+ *  F1 each bucket that is meant: CAS its mark to DEAD    seq_cst
+ *  F2 out of its level's list, out of its chain, into limbo
+ *  F3 freed when every slot has passed (C4); its string, at no reference
+ *     left, is wiped
+ * Why:   F1 is C3's own step, taken early: whoever finds DEAD posts its drops
+ *        (W3), and the key gets a new bucket at the next drain - it is known
+ *        again, from that message on.  A drop that a worker adds before F1 is
+ *        forgotten with the rest.  An overflowed bucket is not touched: its
+ *        ban is on its way, and would stay halfway (PROTOCOL overflow).
+ * Crash: of the collector between F1 and F2: a dead bucket in its chain,
+ *        which the rebuild leaves out, as after C3.
+ * Test:  tests/race/t_forget.c
+ *
+ * How many went (`dry': would go); *busy is set if one has overflowed: ask
+ * again.  They are gone from memory when p->freed has grown by 2.
+ */
+unsigned tide_pool_forget(
+    struct tide_pool *, tide_pool_means *, void *arg, bool dry, bool *busy);
 
 /*
  * Check every invariant; the number of faults, the first of them in *err.

@@ -30,6 +30,16 @@
  *        W3: who has read a word of a later writing sees, through that
  *        word's release, that seq has moved on.  (Fences would do for W3 and
  *        R2; stores and loads cost the same here and TSan understands them.)
+ * Erasing is writing the same number anew, by the collector:
+ *  E1 s = seq, and the words            acquire; are they meant?
+ *  E2 s even: CAS seq from s to s - 1   acquire; failed: look again
+ *     store zeroes and their check      release
+ *     CAS seq from s - 1 to s           release
+ *  E3 s odd: store zeroes in the words  release; seq stays
+ * Why:   after E2 the entry is the eraser's as it is a writer's after W2; a
+ *        writer of the next lap that comes meanwhile gives up, and its
+ *        decision is not kept.  At E3 the writer was killed, or is at work: if
+ *        that, its words mix with zeroes, and R4 finds it out.
  * Crash: of a writer between W2 and W4: the entry stays odd; readers skip it,
  *        and so does the next lap.  The lap after that takes it over: the
  *        writer has then been silent for two laps.  Should it only have been
@@ -116,12 +126,21 @@ uint64_t tide_ring_oldest(const struct tide_ring *);
 enum tide_ring_found {
 	TIDE_RING_HERE,
 	TIDE_RING_NOT_YET, /* being written, or its writer was killed */
-	TIDE_RING_GONE	   /* overwritten */
+	TIDE_RING_GONE,	   /* overwritten */
+	TIDE_RING_ERASED   /* on request */
 };
 
 /* Decision n, copied out; its texts are made sure to end. */
 enum tide_ring_found
 tide_ring_get(const struct tide_ring *, uint64_t n, struct tide_decision *);
+
+/* ---- the collector ----------------------------------------------------- */
+
+typedef bool tide_ring_means(void *arg, const struct tide_decision *);
+
+/* Erase those that are meant, or only count them (dry); how many. */
+unsigned tide_ring_erase(
+    const struct tide_ring *, tide_ring_means *, void *arg, bool dry);
 
 /* ---- session ids ------------------------------------------------------- */
 

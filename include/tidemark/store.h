@@ -83,8 +83,45 @@ tide_store_apart(const char *path, tide_check *, void *arg, struct tide_err *);
 /* The file's size in use, in bytes. */
 uint64_t tide_store_used(struct tide_store *);
 
+/*
+ * Copy the file as it stands at this moment, without its free pages, while
+ * others go on writing to it.  fd is left where the copy ends, not synced.
+ */
+int tide_store_copy(struct tide_store *, int fd, struct tide_err *);
+
 /* Forget readers that died.  How many there were. */
 int tide_store_reap(struct tide_store *);
+
+/* How many transactions read a state older than the last commit. */
+unsigned tide_store_old_readers(struct tide_store *);
+
+/*
+ * Overwrite what deleted records have left in the file: LMDB frees pages, and
+ * room within pages, without touching what they held.  Looked for are certain
+ * texts; wherever they are not part of a record or of the tree (a page that
+ * nothing refers to, the room between a page's nodes, behind a value's end)
+ * their bytes become 0.
+ *
+ * The tree is walked while a write transaction keeps it from changing, and
+ * only if a search without one has found something.  Mail never waits for it.
+ */
+struct tide_scrub {
+	unsigned found;	  /* places before */
+	unsigned wiped;	  /* overwritten */
+	unsigned records; /* in records that are there */
+	unsigned
+	    branches; /* in keys of the tree's branches: rewrite the table */
+	bool waits;   /* somebody still reads an older state */
+};
+int tide_store_scrub(struct tide_store *, const char *path,
+    const struct tide_bytes *text, unsigned texts, struct tide_scrub *,
+    struct tide_err *);
+
+/*
+ * Delete all of a table's records and put them back, in one transaction: keys
+ * of deleted ones may live on in the tree's branches.
+ */
+int tide_store_rewrite(struct tide_store *, int table, struct tide_err *);
 
 struct tide_txn *
 tide_txn_begin(struct tide_store *, bool write, struct tide_err *);

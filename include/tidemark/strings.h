@@ -47,7 +47,7 @@ bool tide_string_drop(struct tide_flow *, uint32_t unit);
 /* Can a string begin there?  (Buckets say so, and they may be damaged.) */
 bool tide_string_is(const struct tide_flow *, uint32_t unit);
 
-/* Give a run of unused units to the free lists (rebuild). */
+/* Wipe a run of unused units and give it to the free lists (rebuild). */
 void tide_string_free_run(struct tide_flow *, uint32_t unit, uint32_t units);
 
 #endif

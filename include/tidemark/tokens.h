@@ -133,6 +133,29 @@ enum tide_tokens_result tide_tokens_take_all(const struct tide_tokens *,
 void tide_tokens_give_back(
     const struct tide_tokens *, const struct tide_take *, uint64_t now_ms);
 
+/*
+ * Forget the account: its slot is closed and given free, as one that is full
+ * again.  True if it had one.  Its next take begins with a full allowance;
+ * one that is under way meets the closed slot and claims anew.
+ */
+bool tide_tokens_forget(const struct tide_tokens *, struct tide_hash key);
+
+/* Has it one? */
+bool tide_tokens_known(const struct tide_tokens *, struct tide_hash key);
+
+/* What of an account: each has a place of its own in the map. */
+enum tide_account_kind {
+	TIDE_ACCOUNT_TOKENS,
+	TIDE_ACCOUNT_RECIPIENTS, /* distinct.h */
+	TIDE_ACCOUNT_CLIENTS,
+	TIDE_ACCOUNT_ALSO, /* and more, to the number of further limits */
+	TIDE_ACCOUNT_KINDS = TIDE_ACCOUNT_ALSO + TIDE_TOKENS_ALSO
+};
+
+/* A profile's name, not its place, keeps its accounts apart from others'. */
+struct tide_hash tide_account_key(const struct tide_hash_key *,
+    const char *profile, uint32_t kind, const void *account, size_t);
+
 /* Thousandths the account has now.  Writes nothing: for tools. */
 uint64_t tide_tokens_level(const struct tide_tokens *, struct tide_hash key,
     const struct tide_allowance *, uint64_t now_ms);

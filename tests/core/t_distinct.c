@@ -279,6 +279,31 @@ test_carried(void)
 	free(bytes);
 }
 
+/* Its sketch is nobody's; the next add finds another, empty. */
+static void
+test_forgotten(void)
+{
+	uint64_t one = 1, two = 2;
+	struct tide_hash first = tide_tokens_key(&key, 1, &one, sizeof one);
+	struct tide_hash second = tide_tokens_key(&key, 1, &two, sizeof two);
+	struct tide_estimate e;
+
+	set_up();
+	first = tide_tokens_key(&key, 1, &one, sizeof one);
+	second = tide_tokens_key(&key, 1, &two, sizeof two);
+	add_range(1, 0, 50, T0);
+	add_range(2, 0, 50, T0);
+	e = estimate(2, T0);
+	CHECK(tide_distinct_known(&table, first, T0));
+	CHECK(tide_distinct_forget(&table, first, T0 + DAY));
+	CHECK(!tide_distinct_known(&table, first, T0 + DAY));
+	CHECK(!tide_distinct_forget(&table, first, T0 + DAY));
+	CHECK(estimate(1, T0).both < 0.5 && estimate(2, T0).both == e.both);
+	add_range(1, 0, 1, T0 + DAY);
+	CHECK_NEAR(estimate(1, T0 + DAY).both, 1, 0.1);
+	CHECK(tide_distinct_known(&table, second, T0 + DAY));
+}
+
 CHECK_CASES({ "errors with 64, 128 and 256 registers", test_errors },
     { "none and one are known exactly", test_small },
     { "2,000 mails to 40 regulars, 2,000 to strangers", test_told_apart },
@@ -286,4 +311,5 @@ CHECK_CASES({ "errors with 64, 128 and 256 registers", test_errors },
     { "late adders and clock steps", test_late },
     { "sketches are inherited empty", test_inherited },
     { "threads leave what one would", test_threads },
-    { "saved as records, and loaded after a boot", test_carried })
+    { "saved as records, and loaded after a boot", test_carried },
+    { "forgotten, and as new", test_forgotten })

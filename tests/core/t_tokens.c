@@ -709,6 +709,31 @@ test_carried_hostile(void)
 	CHECK(level_of(1, T0) <= 10000);
 }
 
+/* As if it had never sent; its neighbours as they were. */
+static void
+test_forgotten(void)
+{
+	struct tide_take one = { account(1), allowance(10, 10, HOUR), 4000, 0,
+		0, 0 };
+	struct tide_take two = one;
+	unsigned i;
+
+	clear(TABLE);
+	two.key.high += 7; /* of the same block */
+	CHECK(tide_tokens_take(&table, &one, T0) == TIDE_TOKENS_TAKEN);
+	CHECK(tide_tokens_take(&table, &two, T0) == TIDE_TOKENS_TAKEN);
+	CHECK(tide_tokens_known(&table, one.key));
+	CHECK(tide_tokens_forget(&table, one.key));
+	CHECK(!tide_tokens_known(&table, one.key));
+	CHECK(!tide_tokens_forget(&table, one.key));
+	CHECK_INT(tide_tokens_level(&table, two.key, &two.allowance, T0), 6000);
+	for (i = 0; i < TABLE; i++)
+		CHECK((atomic_load(&slots[i].tag) & ((1ull << 50) - 1)) !=
+		    one.key.high);
+	CHECK(tide_tokens_take(&table, &one, T0) == TIDE_TOKENS_TAKEN);
+	CHECK_INT(one.left, 6000);
+}
+
 CHECK_CASES({ "single takes", test_takes },
     { "a clock stepped back years: empty, then as usual", test_recovers },
     { "retry after: then, and not before", test_retry },
@@ -727,4 +752,5 @@ CHECK_CASES({ "single takes", test_takes },
     { "the greediest sender", test_figure_greedy },
     { "saved as records, and loaded after a boot", test_carried },
     { "loaded beside workers", test_carried_late },
-    { "hostile records", test_carried_hostile })
+    { "hostile records", test_carried_hostile },
+    { "forgotten, and as new", test_forgotten })

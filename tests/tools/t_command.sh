@@ -53,6 +53,9 @@ cat >"$D/calls" <<-END
 	metrics
 	completion bash
 	setup sendmail
+	backup $D/backup
+	restore --check $D/backup
+	forget hanna.bjork@harbour.example
 	help
 END
 
@@ -68,6 +71,7 @@ check "every subcommand is tried here" all_are_here
 call()
 {
 	[ "$1" != unban ] || tidemark ban 203.0.113.7 >/dev/null
+	[ "$1" != backup ] || rm -rf "$2"
 	# shellcheck disable=SC2086 # words, by intent
 	tidemark "$@" ${how:-}
 }

@@ -48,6 +48,7 @@ commands="status query why tail replay dump counters configtest config reload
 bypass seal checkpoint banned ban unban bucket report audit size normalise
 addresses except egress top metrics completion bulk spam export merge
 setup
+backup restore forget
 help"
 
 # ---- help ------------------------------------------------------------------

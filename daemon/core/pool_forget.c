@@ -1,0 +1,98 @@
+/*
+ * pool forget - buckets of certain keys, before they have run empty (PROTOCOL
+ * forget is in pool.h).
+ */
+#include "pool_priv.h"
+
+struct forgetting {
+	struct tide_pool *p;
+	tide_pool_means *means;
+	void *arg;
+	uint64_t classes; /* a bit for each that has lost one */
+	unsigned killed;
+};
+
+static bool
+is_meant(const struct forgetting *f, uint32_t i)
+{
+	uint32_t unit = tide_bucket_string(at(f->p, i));
+	const struct tide_string *s = tide_string_at(f->p->flow, unit);
+
+	return (mark_of(f->p, i) & TIDE_MARK_DEAD) == 0 &&
+	    tide_string_is(f->p->flow, unit) &&
+	    f->means(f->arg, s->text, s->length);
+}
+
+/* F1; false if it has overflowed. */
+static bool
+kill(struct forgetting *f, uint32_t i)
+{
+	uint32_t mark;
+
+	do {
+		mark = mark_of(f->p, i);
+		if ((mark & TIDE_MARK_OVF) != 0)
+			return false;
+	} while (!cas_mark(f->p, i, mark, TIDE_MARK_DEAD));
+	f->classes |= 1ull << tide_bucket_class(at(f->p, i));
+	f->killed++;
+	return true;
+}
+
+/* F2, for the dead of one list; how many. */
+static unsigned
+clean_list(struct tide_pool *p, unsigned class, uint32_t *from)
+{
+	uint32_t i, steps = 0, most = p->flow->head->shape.buckets;
+	unsigned n = 0;
+
+	while ((i = checked(p, *from)) != 0 && steps++ < most) {
+		if (mark_of(p, i) != TIDE_MARK_DEAD) {
+			from = &at(p, i)->level_next;
+			continue;
+		}
+		*from = at(p, i)->level_next;
+		tide_pool_bury(p, class, i);
+		n++;
+	}
+	return n;
+}
+
+static unsigned
+clean_class(struct tide_pool *p, unsigned class)
+{
+	uint32_t k, ring = p->flow->head->shape.ring;
+	unsigned n = clean_list(p, class, &p->flow->class[class].due);
+
+	for (k = 0; k < ring; k++)
+		n += clean_list(p, class, &p->flow->levels[class * ring + k]);
+	return n;
+}
+
+unsigned
+tide_pool_forget(struct tide_pool *p, tide_pool_means *means, void *arg,
+    bool dry, bool *busy)
+{
+	struct forgetting f = { .p = p, .means = means, .arg = arg };
+	unsigned class, buried = 0;
+	uint32_t i;
+
+	*busy = false;
+	for (i = 1; i <= p->flow->head->shape.buckets; i++) {
+		if (!is_meant(&f, i))
+			continue;
+		if (dry)
+			f.killed++;
+		else if (!kill(&f, i))
+			*busy = true;
+	}
+	if (dry)
+		return f.killed;
+	for (class = 0; class < TIDE_CLASSES; class ++)
+		if ((f.classes >> class & 1) != 0)
+			buried += clean_class(p, class);
+	count(&p->flow->head->retired, buried);
+	if (buried != f.killed)
+		p->damaged = true; /* one was in no list: rebuild */
+	return f.killed;
+}

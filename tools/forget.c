@@ -1,0 +1,259 @@
+/*
+ * forget - have the daemon remove what it knows about somebody, and say what
+ * cannot be removed, one by one, with the time at which it goes by itself.
+ */
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "json.h"
+#include "order.h"
+#include "output.h"
+#include "tidemark/clock.h"
+#include "tidemark/files.h"
+#include "tool.h"
+
+/* ---- words ------------------------------------------------------------- */
+
+static const struct word {
+	const char *what;
+	const char *text;  /* singular, as far as it takes an s */
+	const char *after; /* and then */
+} gone_words[] = {
+	{ "buckets", "bucket", "" },
+	{ "bans", "ban", ", with how often it was made" },
+	{ "allowances", "allowance", "" },
+	{ "estimates", "estimate", " of different recipients or clients" },
+	{ "decisions", "decision", " (tidemark tail)" },
+	{ "exceptions", "exception", "" },
+	{ "listed", "place", " in the list of spam addresses" },
+};
+
+static const struct word left_words[] = {
+	{ "windows",
+	    "windows of mail that passed hold it, probably: only a hash under "
+	    "the secret key, which answers when asked and names nobody",
+	    "" },
+	{ "listed",
+	    "the list of spam addresses holds it, and cannot give it back: "
+	    "load the list anew without it, or use addresses_form = counting",
+	    "" },
+	{ "accounts",
+	    "allowances of accounts are known by a fingerprint alone: they "
+	    "fall free when they are full again",
+	    "" },
+	{ "estimates",
+	    "estimates of others, to whom or from whom it wrote, have counted "
+	    "it: they name nobody",
+	    "" },
+	{ "reasons",
+	    "reasons of other bans or exceptions name it: lift and make them "
+	    "anew",
+	    "" },
+	{ "settings", "lines of the configuration name it: edit them", "" },
+	{ "workers",
+	    "workers are in the middle of a session and may know it until "
+	    "that ends",
+	    "" },
+	{ "memory",
+	    "a bucket's name waits in the live map for a worker that does not "
+	    "end, or a ban is just being made: run this again",
+	    "" },
+	{ "readers",
+	    "the archive's free room could not be overwritten while somebody "
+	    "(a backup?) reads an older state of it: run this again",
+	    "" },
+	{ "records", "records about others have it as a part of theirs", "" },
+};
+
+static struct word
+find_word(const struct word *words, size_t n, const char *what)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (strcmp(words[i].what, what) == 0)
+			return words[i];
+	return (struct word){ what, what, "" };
+}
+
+/* ---- telling ----------------------------------------------------------- */
+
+static struct {
+	bool dry;
+	uint64_t gone;
+} so_far;
+
+static void
+say_gone(const struct tool *t, const char *what, uint64_t count)
+{
+	const struct word w =
+	    find_word(gone_words, sizeof gone_words / sizeof *gone_words, what);
+	struct json j;
+
+	so_far.gone += count;
+	if (t->json) {
+		j = json_record(stdout, so_far.dry ? "would-forget" : "forgot");
+		json_text(&j, "what", what);
+		json_number(&j, "count", count);
+		json_record_end(&j);
+	} else if (count > 0) {
+		printf("%s %llu %s%s%s\n", so_far.dry ? "would go:" : "gone:",
+		    (unsigned long long)count, w.text, plural(count), w.after);
+	}
+}
+
+static void
+say_left(const struct tool *t, const char *what, const char *text,
+    uint64_t count, uint64_t until_ms)
+{
+	char when[SHOW_MAX];
+	struct json j;
+
+	if (t->json) {
+		j = json_record(stdout, "left");
+		json_text(&j, "what", what);
+		json_number(&j, "count", count);
+		json_time(&j, "until", until_ms);
+		json_text(&j, "text", text);
+		json_record_end(&j);
+		return;
+	}
+	printf("left: ");
+	if (count > 1)
+		printf("%llu times: ", (unsigned long long)count);
+	printf("%s", text);
+	if (until_ms != 0)
+		printf("; until %s at the latest",
+		    show_moment(until_ms, when, sizeof when));
+	printf("\n");
+}
+
+static void
+take_line(const struct tool *t, const struct tide_line *line)
+{
+	const char *what = tide_line_get(line, "what");
+	uint64_t count = tide_line_number(line, "count", 0);
+
+	if (what == NULL)
+		return;
+	if (strcmp(line->word, "gone") == 0)
+		say_gone(t, what, count);
+	else if (strcmp(line->word, "left") == 0)
+		say_left(t, what,
+		    find_word(left_words,
+			sizeof left_words / sizeof *left_words, what)
+			.text,
+		    count, tide_line_number(line, "until_ms", 0));
+}
+
+/* ---- what the daemon has no hand in ------------------------------------ */
+
+static void
+say_log(const struct tool *t, const struct tide_config *c, const char *key)
+{
+	char text[TIDE_PATH_MAX + 512];
+
+	if (strcmp(c->log, "syslog") == 0)
+		(void)snprintf(text, sizeof text,
+		    "the system's log keeps its lines: grep -F '%.200s' "
+		    "/var/log/mail.log*, or journalctl -t tidemark-milter -t "
+		    "tidemark-collector | grep -F '%.200s'",
+		    key, key);
+	else if (strcmp(c->log, "stderr") == 0)
+		(void)snprintf(text, sizeof text,
+		    "whoever reads the daemon's stderr may keep its lines: "
+		    "journalctl -u tidemark | grep -F '%.200s'",
+		    key);
+	else
+		(void)snprintf(text, sizeof text,
+		    "the log keeps its lines: grep -F '%.200s' %.250s*", key,
+		    c->log);
+	say_left(t, "log", text, 1, 0);
+}
+
+/* Beside the archive: what restore or a damage has put aside. */
+static void
+say_aside(const struct tool *t, const char *dir)
+{
+	static const char *const marks[] = { "before-restore-", ".damaged" };
+	char text[2 * TIDE_PATH_MAX + 128];
+	const struct dirent *e;
+	DIR *d = opendir(dir);
+	unsigned i;
+
+	while (d != NULL && (e = readdir(d)) != NULL) {
+		for (i = 0; i < 2; i++) {
+			if (strstr(e->d_name, marks[i]) == NULL)
+				continue;
+			(void)snprintf(text, sizeof text,
+			    "an older state is kept in %s/%.255s: remove it "
+			    "when it is not needed",
+			    dir, e->d_name);
+			say_left(t, "aside", text, 1, 0);
+		}
+	}
+	if (d != NULL)
+		(void)closedir(d);
+}
+
+static void
+say_elsewhere(const struct tool *t, const char *key)
+{
+	struct tide_config config, running;
+	uint64_t generation;
+	struct tide_err err;
+
+	if (tool_places(t, &config) < 0)
+		return;
+	if (tide_files_read_config(
+		config.runtime_dir, &running, &generation, &err) == 0)
+		config = running;
+	say_log(t, &config, key);
+	say_aside(t, config.state_dir);
+	say_aside(t, config.runtime_dir);
+	say_left(t, "backups",
+	    "backups (tidemark backup) hold what was known when they were "
+	    "made",
+	    1, 0);
+	say_left(t, "exports",
+	    "other servers keep what was exported to them: counts and "
+	    "signatures, no addresses",
+	    1, 0);
+}
+
+/* ---- the command ------------------------------------------------------- */
+
+static int
+finish_telling(const struct tool *t, const char *key)
+{
+	say_elsewhere(t, key);
+	if (so_far.gone > 0)
+		return TOOL_OK;
+	if (!t->json)
+		printf("nothing that could be removed was known\n");
+	return TOOL_NO;
+}
+
+int
+run_forget(struct tool *t)
+{
+	static const struct option longs[] = {
+		{ "dry-run", no_argument, NULL, OPT_OWN },
+		{ NULL, 0, NULL, 0 },
+	};
+	static struct order o = { .each = take_line };
+	struct tide_line_out request;
+	const char *key;
+
+	while (tool_getopt(t, "", longs) != -1)
+		so_far.dry = true;
+	key = tool_arguments(t, 1)[0];
+	tide_line_start(&request, "forget");
+	tide_line_add(&request, "key", key);
+	if (so_far.dry)
+		tide_line_add_number(&request, "dry", 1);
+	if (order_give(t, &o, &request) != TOOL_OK)
+		return TOOL_ERROR; /* 1 is: nothing was known */
+	return finish_telling(t, key);
+}
