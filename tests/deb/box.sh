@@ -78,8 +78,9 @@ mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
 ln -s pts/ptmx "$root/dev/ptmx"
 ln -s /proc/self/fd "$root/dev/fd"
 
-mkdir -p "$root/srv/box"
+mkdir -p "$root/srv/box/fs"
 cp -a "$1/files/." "$root/srv/box"
+mount --bind "$fs" "$root/srv/box/fs"
 
 # Of what this machine starts when it boots: the journal, and no more.
 units=$root/etc/systemd/system
@@ -95,10 +96,14 @@ printf '[Unit]\nRequires=sysinit.target\n' >"$units/box.target"
 # Machines that build things often forbid packages to start anything.
 rm -f "$root/usr/sbin/policy-rc.d"
 ip link set lo up
+# Not chroot: whoever is in one may not have a user namespace (PrivateUsers=).
 cd "$root"
+pivot_root . .
+umount -l .
+cd /
 exec env -i container=box PATH=/usr/sbin:/usr/bin:/sbin:/bin \
 	setpriv --bounding-set=-sys_module,-sys_time,-sys_boot,-sys_rawio,-syslog \
-	chroot "$root" /lib/systemd/systemd --unit=box.target --show-status=no
+	/lib/systemd/systemd --unit=box.target --show-status=no
 END
 }
 
@@ -108,11 +113,11 @@ box()
 		PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 "$@"
 }
 
-# Seen from outside the box's root, but with what is mounted for it.  A folder
-# in which something was written lies in the overlay, too, and is not new.
+# A folder in which something was written lies in the overlay, too, and is not
+# new.
 box_written()
 {
-	nsenter -t "$box_pid" -m find "$BOX/fs/upper" -printf '%y /%P\n' |
+	box find /srv/box/fs/upper -printf '%y /%P\n' |
 		while read -r kind path; do
 			[ "$kind" = d ] && [ -d "$path" ] || echo "$path"
 		done

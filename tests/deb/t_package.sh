@@ -1,7 +1,7 @@
 #!/bin/sh
 # t_package - the life of the packages that `make deb' has built, on a machine
 # of their own under a systemd of its own: installed, started, mail, upgraded
-# with what it knew, removed, purged.
+# with what it knew and with its page, removed, purged.
 # shellcheck disable=SC2016 # perl and the inner shell, by intent
 set -u
 . tests/lib/tap.sh
@@ -10,8 +10,9 @@ set -u
 B=${B:-build}
 FEED=${FEED:-$B/tests/load/feed}
 deb=$(find "$B/deb" -name 'tidemark_*.deb' 2>/dev/null)
+web=$(find "$B/deb" -name 'tidemark-web_*.deb' 2>/dev/null)
 
-[ -n "$deb" ] || tap_skip "the packages" "none are built (make deb)"
+[ -n "$deb" ] && [ -n "$web" ] || tap_skip "the packages" "none are built (make deb)"
 box_can || tap_skip "the life of the packages" "$box_why"
 
 work=$(mktemp -d) || exit 2
@@ -25,13 +26,21 @@ trap 'exit 1' INT TERM
 repack()
 {
 	rm -rf "$work/tree"
-	dpkg-deb -R "$1" "$work/tree" &&
-		sed -i "s/^Version: .*/Version: $2/" \
-			"$work/tree/DEBIAN/control" &&
-		echo "# shipped with $2" \
-			>>"$work/tree/etc/tidemark/tidemark.conf" &&
-		dpkg-deb --root-owner-group -b "$work/tree" \
-			"$work/tidemark_$2.deb"
+	dpkg-deb -R "$1" "$work/tree" || return
+	name=$(sed -n 's/^Package: //p' "$work/tree/DEBIAN/control")
+	sed -i -e "s/^Version: .*/Version: $2/" \
+		-e "s/tidemark (= [^)]*)/tidemark (= $2)/" \
+		"$work/tree/DEBIAN/control" || return
+	shipped=$work/tree/etc/tidemark/tidemark.conf
+	! [ -e "$shipped" ] || echo "# shipped with $2" >>"$shipped"
+	dpkg-deb --root-owner-group -b "$work/tree" "$work/${name}_$2.deb"
+}
+
+later_versions()
+{
+	for version in 9 9.1; do
+		repack "$deb" "$version" && repack "$web" "$version" || return
+	done
 }
 
 # Six drops that hardly leak, then banned.
@@ -231,8 +240,54 @@ map_of_another()
 		box perl -0777 -e 'open F, "+<", "/run/tidemark/live.mdb" or die;
 		    $at = index <F>, "tidemark"; die if $at < 0;
 		    seek F, $at + 12, 0; print F "\1\2\3\4"; close F or die' &&
-		install_deb /srv/box/tidemark_9.1.deb &&
+		install_deb /srv/box/tidemark_9.1.deb \
+			/srv/box/tidemark-web_9.1.deb &&
 		box journalctl -u tidemark | grep 'live map made anew'
+}
+
+# ---- the page ----------------------------------------------------------------
+
+page_is_off()
+{
+	install_deb /srv/box/tidemark-web_9.deb &&
+		is is-enabled disabled tidemark-web &&
+		is is-active inactive tidemark-web
+}
+
+# page PATH WORDS
+page()
+{
+	box curl -sS --max-time 10 "http://127.0.0.1:9190$1" >"$work/page"
+	grep -m 1 "$2" "$work/page"
+}
+
+page_is_on()
+{
+	box sh -c 'sed -i "1i web_listen = 127.0.0.1:9190" \
+	    /etc/tidemark/conf.d/site.conf &&
+	    systemctl enable --now tidemark-web' || {
+		box journalctl -u tidemark-web
+		return 1
+	}
+	within 30 page / '<title>' &&
+		within 30 page /metrics '^tidemark_collector_up 1' &&
+		page /state.json '"at_work":true'
+}
+
+# A user that is nobody else's, none of root's powers.
+page_is_confined()
+{
+	box cat "/proc/$(property MainPID tidemark-web)/status" >"$work/status"
+	grep -E '^Uid|CapEff|NoNew|Seccomp:' "$work/status"
+	grep -q '^CapEff:.*0000000000000000' "$work/status" &&
+		! grep -qE '^Uid:.\b0\b' "$work/status" &&
+		! grep -q "^Uid:.\b$(box id -u tidemark)\b" "$work/status"
+}
+
+page_is_gone()
+{
+	box dpkg -P tidemark-web && ! box pgrep -f sbin/tidemark-web &&
+		! box ls -d /run/tidemark-web
 }
 
 # ---- egress ------------------------------------------------------------------
@@ -268,10 +323,9 @@ nothing_left()
 
 # ------------------------------------------------------------------------------
 
-check "later versions of the package" eval \
-	'repack "$deb" 9 && repack "$deb" 9.1'
+check "later versions of the packages" later_versions
 site_conf >"$work/site.conf"
-check "a machine boots" box_open "$deb" "$work"/tidemark_9*.deb \
+check "a machine boots" box_open "$deb" "$work"/tidemark*_9*.deb \
 	"$work/site.conf" "$FEED" || { tap_end; exit; }
 census >"$work/before"
 
@@ -311,8 +365,20 @@ check "it is upgraded" install_deb /srv/box/tidemark_9.deb
 check "and restarted" another_pid "$pid"
 check "with our configuration" conffile_kept
 knows "upgraded"
-check "it is upgraded, and the map is of no use" map_of_another
+check "its page is a package of its own, and off" page_is_off
+check "asked for, it is served" page_is_on
+check "by somebody who may do nothing" page_is_confined
+pid=$(property MainPID tidemark-web)
+check "both are upgraded, and the map is of no use" map_of_another
 knows "from the checkpoint"
+page_restarted()
+{
+	[ "$(property MainPID tidemark-web)" -ne "$pid" ] &&
+		is is-active active tidemark-web
+}
+check "the page, too, is restarted" page_restarted
+check "and shows what is there now" within 30 page /state.json '"at_work":true'
+check "it is purged, and gone" page_is_gone
 
 check "egress: a list" tidemark egress deny add 203.0.113.9
 check "its unit starts" box systemctl start tidemark-egress
