@@ -34,13 +34,6 @@ copy()
 	cp -r conf/debian "$src/debian"
 }
 
-# without PACKAGE - leave its paragraph out of debian/control.
-without()
-{
-	perl -00 -i -ne "print unless /^Package: $1\$/m" "$src/debian/control"
-	rm -f "$src/debian/$1".*
-}
-
 said=$(sed -n '1s/.*(\(.*\)).*/\1/p' conf/debian/changelog)
 [ "$said" = "$version" ] ||
 	fail "conf/debian/changelog is of $said, the Makefile of $version"
@@ -48,7 +41,6 @@ said=$(sed -n '1s/.*(\(.*\)).*/\1/p' conf/debian/changelog)
 rm -rf "$out"
 mkdir -p "$src"
 copy
-[ -d tools/web ] || without tidemark-web
 
 (cd "$src" && dpkg-buildpackage -us -uc -b) >"$out/log" 2>&1 || {
 	tail -n 40 "$out/log" >&2
