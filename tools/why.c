@@ -15,7 +15,7 @@
 #include "tool.h"
 #include "why.h"
 
-#define LAST 20u /* decisions that are shown */
+#define LAST 20u /* decisions that are shown; repeated ones count once */
 
 struct why {
 	const struct view *view;
@@ -223,56 +223,98 @@ look_at_list(struct why *w)
 
 /* ---- decisions --------------------------------------------------------- */
 
+/* The same again: a message with many recipients is refused at each. */
+static bool
+repeats(const struct tide_decision *a, const struct tide_decision *b)
+{
+	return a->profile == b->profile && a->stage == b->stage &&
+	    a->verdict == b->verdict && a->group == b->group &&
+	    strcmp(a->session, b->session) == 0 &&
+	    strcmp(a->qid, b->qid) == 0 && strcmp(a->reason, b->reason) == 0 &&
+	    strcmp(a->sender, b->sender) == 0;
+}
+
+static bool
+decision_at(const struct why *w, uint64_t number, struct tide_decision *d)
+{
+	return tide_ring_get(&w->view->map->ring, number, d) ==
+	    TIDE_RING_HERE &&
+	    question_means_decision(&w->q, d);
+}
+
 /* The number of the first of the last so many that are meant. */
 static uint64_t
 first_of_last(const struct why *w)
 {
 	const struct tide_ring *r = &w->view->map->ring;
-	uint64_t n = tide_ring_next(r), oldest = tide_ring_oldest(r);
-	struct tide_decision d;
+	uint64_t n, oldest = tide_ring_oldest(r);
+	struct tide_decision d, later;
 	unsigned found = 0;
 
-	while (n > oldest && found < LAST) {
-		n--;
-		found += tide_ring_get(r, n, &d) == TIDE_RING_HERE &&
-		    question_means_decision(&w->q, &d);
+	for (n = tide_ring_next(r); n > oldest; n--) {
+		if (!decision_at(w, n - 1, &d))
+			continue;
+		if (w->json || found == 0 || !repeats(&d, &later)) {
+			if (found == LAST)
+				break;
+			found++;
+		}
+		later = d;
 	}
 	return n;
 }
 
 static void
-tell_decision(
+decision_record(
     const struct why *w, uint64_t number, const struct tide_decision *d)
 {
-	char line[DECISION_MAX];
-	struct json j;
+	struct json j = json_record(w->out, "decision");
 
-	if (!w->json) {
-		(void)fprintf(w->out, "%s\n",
-		    decision_show(w->view, d, line, sizeof line));
-		return;
-	}
-	j = json_record(w->out, "decision");
 	json_number(&j, "number", number);
 	decision_json(&j, w->view, d);
 	json_record_end(&j);
 }
 
 static void
+tell_decision(
+    const struct why *w, const struct tide_decision *d, unsigned times)
+{
+	char line[DECISION_MAX];
+
+	(void)fprintf(
+	    w->out, "%s", decision_show(w->view, d, line, sizeof line));
+	if (times > 1)
+		(void)fprintf(w->out, " (%u times)", times);
+	(void)fputc('\n', w->out);
+}
+
+static void
 look_at_decisions(struct why *w)
 {
-	const struct tide_ring *r = &w->view->map->ring;
-	uint64_t n, next = tide_ring_next(r);
-	struct tide_decision d;
+	uint64_t n = first_of_last(w),
+		 next = tide_ring_next(&w->view->map->ring);
+	struct tide_decision d, held;
+	unsigned times = 0; /* that which is held was made */
 
-	for (n = first_of_last(w); n < next; n++) {
-		if (tide_ring_get(r, n, &d) != TIDE_RING_HERE ||
-		    !question_means_decision(&w->q, &d))
+	for (; n < next; n++) {
+		if (!decision_at(w, n, &d))
 			continue;
-		if (w->decisions++ == 0 && !w->json)
-			(void)fprintf(w->out, "Last decisions:\n");
-		tell_decision(w, n, &d);
+		w->decisions++;
+		if (w->json) {
+			decision_record(w, n, &d);
+		} else if (times > 0 && repeats(&d, &held)) {
+			times++;
+		} else {
+			if (times == 0)
+				(void)fprintf(w->out, "Last decisions:\n");
+			else
+				tell_decision(w, &held, times);
+			held = d;
+			times = 1;
+		}
 	}
+	if (times > 0)
+		tell_decision(w, &held, times);
 }
 
 /* A message's name stands for its sender and its client. */
@@ -284,8 +326,7 @@ follow_name(struct why *w)
 	struct tide_decision d;
 
 	while (n-- > oldest) {
-		if (tide_ring_get(r, n, &d) != TIDE_RING_HERE ||
-		    !question_means_decision(&w->q, &d))
+		if (!decision_at(w, n, &d))
 			continue;
 		question_add(&w->q, d.sender);
 		question_add(&w->q, d.client);

@@ -140,6 +140,22 @@ kill "$tail_pid"
 check "a signal ends it in good order" wait "$tail_pid"
 check "the ring holds 64" says "$sender" "the last 64 of 228"
 
+# ---- one message, many recipients --------------------------------------------
+
+sed 's/^To: .*/To: a@example.org, b@example.org, c@example.org/' \
+	"$D/one.mbox" >"$D/three.mbox"
+"$FEED" -s "local:$D/run/external.sock" -n 1 --qid-prefix THREE \
+	"$D/three.mbox" >/dev/null
+once()
+{
+	why "$sender" &&
+		same "$(grep -c THREE "$D/why")" 1 &&
+		grep 'THREE.* reason=banned .*(3 times)$' "$D/why" &&
+		same "$(grep -c verdict= "$D/why")" 20
+}
+check "what was refused thrice is told once" within 5 once
+check "to programs, each by itself" json_holds "$sender" decision=20
+
 # ---- replay ------------------------------------------------------------------
 
 daemon_stop
