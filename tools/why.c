@@ -13,6 +13,7 @@
 #include "tidemark/exceptions.h"
 #include "tidemark/units.h"
 #include "tool.h"
+#include "view_flow.h"
 #include "why.h"
 
 #define LAST 20u /* decisions that are shown */
@@ -74,15 +75,12 @@ tell_ban(const struct why *w, const struct tide_ban *b)
 static void
 look_at_bans(struct why *w)
 {
-	uint32_t i, n = w->view->map->control->head.bans;
 	struct tide_ban b;
+	uint32_t i;
 
-	for (i = 0; i < n; i++) {
-		if (!tide_bans_at(w->view->map->bans, i, &b))
-			continue;
-		b.key[TIDE_KEY_MAX] = '\0';
-		b.reason[TIDE_BAN_REASON_MAX] = '\0';
-		if (b.until_ms <= w->now || !question_means_ban(&w->q, &b))
+	for (i = 0; i < w->view->bans; i++) {
+		if (!view_ban(w->view, i, w->now, &b) ||
+		    !question_means_ban(&w->q, &b))
 			continue;
 		tell_ban(w, &b);
 		w->bans++;
