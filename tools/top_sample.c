@@ -8,6 +8,7 @@
 #include "pace.h"
 #include "tidemark/clock.h"
 #include "top.h"
+#include "torn.h"
 
 const struct top_view *const top_views[TOP_VIEWS] = { &top_levels, &top_bans,
 	&top_flow, &top_memory, &top_workers, &top_map };
@@ -35,8 +36,8 @@ top_end(struct top *t)
 	t->order = NULL;
 }
 
-bool
-top_sample(struct top *t)
+static bool
+take(struct top *t)
 {
 	t->attached = view_follow(&t->view, &t->places, &t->why);
 	t->now_ms = tide_clock_wall_ms();
@@ -49,6 +50,14 @@ top_sample(struct top *t)
 		return true;
 	t->tables = 0;
 	return tide_err_set(&t->why, "no memory for so many rows") == 0;
+}
+
+bool
+top_sample(struct top *t)
+{
+	bool taken = take(t);
+
+	return torn_is() ? take(t) : taken; /* once more: those were zeroes */
 }
 
 /* Trouble is shouted: there may be no colours. */

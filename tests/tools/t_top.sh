@@ -343,5 +343,58 @@ check "workers" within 30 valid workers worker
 check "map" valid map region book
 check "a full disk is noticed" fails sh -c \
 	"'$B/tidemark' -c '$conf' top -b -n 3 -d 0.2 >/dev/full"
+check "in JSON, too" fails sh -c \
+	"'$B/tidemark' -c '$conf' top -1 --json --view map >/dev/full"
+
+# ---- a map that is damaged, or cut short -------------------------------------
+
+kill "$held"
+held=
+daemon_stop
+cp "$D/run/live.mdb" "$D/whole"
+# All but the head of the regions is what a terminal must never be sent.
+damage()
+{
+	tidemark dump --live |
+		sed -n 's/^region name=\(.*\) offset=\(.*\) length=\([0-9]*\) .*/\1 \2 \3/p' |
+		perl -e 'open my $f, "+<", $ARGV[0] or die;
+			for (<STDIN>) {
+				my ($name, $at, $length) = split;
+				my $keep = $name eq "control" ? 1024 : 0;
+				seek $f, $at + $keep, 0;
+				print $f substr("\xc2\x9b\e[2J\a\x9b\xff" x
+				    ($length / 9 + 1), 0, $length - $keep);
+			}' "$D/run/live.mdb"
+}
+is_harmless()
+{
+	"$@" >"$D/shown" 2>&1
+	[ $? -le 2 ] || return
+	! LC_ALL=C grep -aP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$D/shown"
+}
+check "a map full of escape sequences" damage
+for view in levels bans flow memory workers map; do
+	check "is shown, harmless: $view" is_harmless tidemark top -1 --view $view
+	check "and as JSON" is_harmless tidemark top -1 --json --view $view
+done
+check "tail" is_harmless tidemark tail --once -n 100000
+check "why" is_harmless tidemark why 192.0.2.25
+check "banned" is_harmless tidemark banned
+check "bucket list" is_harmless tidemark bucket list
+
+cp "$D/whole" "$D/run/live.mdb"
+colors=
+top cut 80 24 C.UTF-8 -d 0.25
+check "a map without a daemon" sees "THE DAEMON IS NOT AT WORK"
+tidemark tail >"$D/tail" 2>&1 &
+tail=$!
+truncate -s 8192 "$D/run/live.mdb"
+check "that is cut short" sees "is truncated"
+check "is an error to tail" fails wait "$tail"
+check "which says so" grep "is truncated" "$D/tail"
+cp "$D/whole" "$D/run/live.mdb"
+check "whole again, it is read again" misses "is truncated"
+keys q
+check "and all is in good order" sees "ended with 0"
 
 tap_end
