@@ -15,8 +15,6 @@
 #include "tidemark/units.h"
 #include "top.h"
 
-#define INTERVAL_LEAST 0.125
-#define INTERVAL_MOST 3600.0
 #define WAIT_MS 100
 #define BATCH_WAIT_MS 5000u
 
@@ -53,10 +51,10 @@ read_interval(const struct tool *t, const char *text)
 	char *end;
 	double s = strtod(text, &end);
 
-	if (end == text || *end != '\0' || !(s >= INTERVAL_LEAST) ||
-	    s > INTERVAL_MOST)
-		tool_misused(t, "-d is in seconds, %g to %g", INTERVAL_LEAST,
-		    INTERVAL_MOST);
+	if (end == text || *end != '\0' || !(s >= TOP_INTERVAL_LEAST) ||
+	    s > TOP_INTERVAL_MOST)
+		tool_misused(t, "-d is in seconds, %g to %g",
+		    TOP_INTERVAL_LEAST, TOP_INTERVAL_MOST);
 	return s;
 }
 
@@ -97,6 +95,7 @@ take_option(struct top *t, struct wish *w, int c)
 		w->samples = 1;
 		break;
 	case 'n':
+		w->batch = true;
 		read_number(t->tool, optarg, &w->samples);
 		break;
 	case 's':
