@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "json.h"
 #include "pace.h"
 #include "tidemark/clock.h"
 #include "top.h"
@@ -88,4 +89,21 @@ top_headline(const struct top *t, struct cell *out)
 	    rate[0] != '\0' ? rate : "?", view_serving(&t->view), t->view.slots,
 	    f.buckets, f.bans);
 	out->tone = wrong[0] == '\0' ? TONE_STRONG : TONE_BAD;
+}
+
+void
+top_headline_json(const struct top *t)
+{
+	struct view_flow f = view_flow(&t->view, t->now_ms);
+	const char *wrong = view_trouble(&t->view, t->now_ms);
+	struct json j = json_record(stdout, "state");
+
+	json_time(&j, "time", t->now_ms);
+	json_text(&j, "state", wrong[0] != '\0' ? wrong : "at work");
+	json_real(&j, "mail_per_s", pace_mail(&t->view, t->mono_ms));
+	json_number(&j, "workers", view_serving(&t->view));
+	json_number(&j, "slots", t->view.slots);
+	json_number(&j, "buckets", f.buckets);
+	json_number(&j, "bans", f.bans);
+	json_record_end(&j);
 }

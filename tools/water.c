@@ -234,7 +234,8 @@ stands_at(const struct water_item *i)
 	double drops = i->leak_ms > 0 ? (double)i->empty_ms / (double)i->leak_ms
 				      : i->level;
 
-	return i->over || i->depth == 0 ? 1 : drops / i->depth;
+	return i->over || i->depth == 0 || drops > i->depth ? 1
+							    : drops / i->depth;
 }
 
 uint32_t

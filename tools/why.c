@@ -142,6 +142,7 @@ static void
 tell_level(const struct why *w, const struct level *l)
 {
 	char next[256], empty[SHOW_MAX], leak[TIDE_UNITS_MAX];
+	bool dry = l->level == 0;
 
 	(void)next_of(l, next, sizeof next);
 	if (w->json) {
@@ -150,11 +151,11 @@ tell_level(const struct why *w, const struct level *l)
 	}
 	(void)fprintf(w->out,
 	    "%s%s%s in %s of profile %s: %u of %u\n"
-	    "  one drop leaks each %s; empty in %s\n  %s\n",
+	    "  one drop leaks each %s; empty %s%s\n  %s\n",
 	    tone(TONE_STRONG), l->key, tone(TONE_PLAIN), group_name(l->group),
 	    profile_name(w->view, l->profile), l->level, l->depth,
-	    tide_time_show(l->leak_ms, leak, sizeof leak),
-	    show_span(l->empties_ms, empty, sizeof empty), next);
+	    tide_time_show(l->leak_ms, leak, sizeof leak), dry ? "" : "in ",
+	    dry ? "now" : show_span(l->empties_ms, empty, sizeof empty), next);
 }
 
 static void

@@ -137,6 +137,16 @@ keys +
 check "more often" sees "0.125s"
 keys - -
 check "less often" sees "0.5s"
+keys / tomas Enter
+selected_is()
+{
+	screen -e | grep -aF "$1" | grep -aF '[7m'
+}
+check "a row is selected" within "$patience" selected_is tomas@
+one 3 >/dev/null
+check "others move above it" sees "9/40"
+check "it stays selected" within "$patience" selected_is tomas@
+keys g
 keys ' '
 check "paused" sees PAUSED
 keys z
@@ -153,6 +163,13 @@ check "for how long" sees "min"
 keys g Enter
 check "Enter says what why says" sees "is banned for another"
 check "with its decisions" sees "Last decisions:"
+whole_words()
+{
+	screen | grep -E '^    (stage|client)=' # a line that goes on is set in
+}
+check "lines break between words" within "$patience" whole_words
+keys G
+check "G goes to its end" sees "Decisions are known since"
 keys q
 check "and back" sees "ban standing"
 keys u
@@ -227,6 +244,14 @@ whole_key()
 check "and so are whole keys" within "$patience" whole_key
 resize 30 6
 check "30x6: something is left" sees tidemark
+check "and the view's name" sees "1 Levels"
+resize 80 4
+keys G
+check "80x4: no room for rows" misses tomas@
+resize 1 1
+resize 80 24
+keys g
+check "and room again" sees tomas@
 resize 80 24
 check "80x24 again" misses PROFILE
 check "no line is too long" test "$(screen | wc -L)" -le 80
@@ -279,6 +304,35 @@ check "with NO_COLOR" sees tomas@
 check "there is none" fails colored
 tm send-keys -t plain C-c
 check "Ctrl-C ends it, too" sees "ended with 0"
+colors=
+top quit 80 24 C.UTF-8 -d 600
+check "one that looks rarely" sees "600s"
+keys + + + + + + + + + + +
+check "looks often when told so" sees "0.293s"
+seen=$(screen | head -n 1)
+another_second()
+{
+	[ "$(screen | head -n 1)" != "$seen" ]
+}
+check "at once" within "$patience" another_second
+keys "C-$backslash"
+check "SIGQUIT ends it in good order" sees "ended with 0"
+tm new-session -d -s jobs -x 80 -y 24 "env LC_ALL=C.UTF-8 sh -im"
+on="jobs"
+keys "'$B/tidemark' -c '$conf' top" Enter
+check "under a shell" sees tomas@
+keys C-z
+check "Ctrl-Z stops it" sees Stopped
+keys "stty -a" Enter
+check "and gives the terminal back" sees " icanon"
+keys clear Enter fg Enter
+check "fg goes on" sees "tomas@"
+keys q
+check "to the end" misses "tomas@"
+colors=TERM=dumb
+top dumb 80 24 C.UTF-8
+check "one that can only write lines" sees "cannot be drawn on"
+check "is an error" sees "ended with 2"
 # what libtinfo leaks then, and what hangs in LeakSanitizer when a signal comes
 # late, is not ours
 colors="TERM=nonsense ASAN_OPTIONS=detect_leaks=0"
@@ -335,8 +389,8 @@ valid()
 	tests/demo/sample.mbox >/dev/null 2>&1 &
 held=$!
 check "a ban to be seen" tidemark ban 203.0.113.7 --reason test
-check "JSON: levels" valid levels level water
-check "bans" valid bans ban
+check "JSON: levels" valid levels state level water
+check "bans" valid bans state ban
 check "flow" valid flow flow latency
 check "memory" valid memory filter
 check "workers" within 30 valid workers worker
