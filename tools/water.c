@@ -8,7 +8,9 @@
 #include "view_flow.h"
 #include "water.h"
 
-#define SMOOTH_S 15.0 /* a rate is an average that forgets at this speed */
+#define SMOOTH_S 15.0	   /* a rate is an average that forgets at this speed */
+#define WEIGHT_LEAST 0.283 /* that of 5 seconds: 1 - exp(-5 / SMOOTH_S) */
+#define SECONDS_LEAST 0.001
 
 /* ---- sampling ---------------------------------------------------------- */
 
@@ -44,35 +46,40 @@ make_memos(struct water *w, const struct view *v)
 	return w->memo != NULL ? 0 : -1;
 }
 
-/* Drops since the last sample, from the marks: a level also leaks. */
+/*
+ * Drops since the last sample, from the marks: a level also leaks.  The first
+ * drop of a new bucket only starts the clock.
+ */
+static double
+drops_of(const struct water_memo *m, bool known, uint32_t mark, uint32_t floor)
+{
+	uint32_t from =
+	    known && tide_mark_above(m->mark, floor) ? m->mark : floor;
+	uint32_t drops = tide_mark_above(mark, from) ? (mark - from) >> 2 : 0;
+
+	return known || drops == 0 ? drops : drops - 1;
+}
+
 static float
 rate_of(const struct water *w, struct water_memo *m, uint32_t held,
     uint32_t mark, uint32_t floor)
 {
-	double seconds = (double)(w->sampled_ms - w->before_ms) / 1000;
 	bool known = m->held == held && m->round + 1 == w->round;
 	bool over = ((mark | (known ? m->mark : 0)) & TIDE_MARK_OVF) != 0;
-	uint32_t from =
-	    known && tide_mark_above(m->mark, floor) ? m->mark : floor;
-	double drops =
-	    over || !tide_mark_above(mark, from) ? 0 : (mark - from) >> 2;
-	double rate;
+	double sum = known ? m->sum : 0, weight = known ? m->weight : 0;
 
-	if (w->round <= 1 || seconds <= 0)
-		rate = NAN;
-	else if (known && over)
-		rate = m->rate;
-	else if (!known || isnan(m->rate))
-		rate = drops / (seconds > SMOOTH_S ? seconds : SMOOTH_S);
-	else
-		rate = m->rate +
-		    (drops / seconds - m->rate) *
-			(1 - exp(-seconds / SMOOTH_S));
+	if (w->round > 1 && !over) {
+		sum = sum * w->keep +
+		    drops_of(m, known, mark, floor) / w->seconds *
+			(1 - w->keep);
+		weight = weight * w->keep + 1 - w->keep;
+	}
 	*m = (struct water_memo){ .held = held,
 		.mark = mark,
-		.rate = (float)rate,
+		.sum = (float)sum,
+		.weight = (float)weight,
 		.round = w->round };
-	return (float)rate;
+	return w->round > 1 ? (float)(sum / fmax(weight, WEIGHT_LEAST)) : NAN;
 }
 
 static void
@@ -124,7 +131,9 @@ water_sample(struct water *w, const struct view *v, uint64_t mono_ms)
 
 	if (make_memos(w, v) < 0)
 		return -1;
-	w->before_ms = w->sampled_ms;
+	w->seconds =
+	    fmax((double)(mono_ms - w->sampled_ms) / 1000, SECONDS_LEAST);
+	w->keep = exp(-w->seconds / SMOOTH_S);
 	w->sampled_ms = mono_ms;
 	w->round++;
 	w->count = 0;

@@ -371,6 +371,27 @@ check "is told those that there are" grep 'columns are profile group key' "$D/er
 check "a bad interval" exits 2 tidemark top -1 -d 0
 check "a bad view" exits 2 tidemark top -1 --view nonsense
 
+# A steady sender's rate is soon the one that the history of the map tells.
+rate_is_right()
+{
+	"$FEED" -s "local:$D/run/external.sock" -c 1 -m 1000 -r 8 -n 0 \
+		--client 198.51.100.20 --quiet tests/demo/sample.mbox \
+		>/dev/null 2>&1 &
+	held=$!
+	batch -b -n 9 -d 1 --json
+	kill "$held"
+	held=
+	perl -MJSON::PP -e 'while (<STDIN>) {
+			my $r = decode_json($_);
+			$mail = $r->{mail_per_s} if $r->{type} eq "state";
+			$rate = $r->{rate} if ($r->{key} // "") eq
+			    "198.51.100.20";
+		}
+		print "rate $rate, mail $mail\n";
+		exit !($rate > 0.6 * $mail && $rate < 1.6 * $mail)' <"$D/batch"
+}
+check "a rate is right after some seconds" rate_is_right
+
 # valid VIEW TYPE... - each line is a record, and these types are among them.
 valid()
 {
