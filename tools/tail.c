@@ -47,7 +47,6 @@ tell_missed(struct tail *t)
 		json_number(&j, "count", t->missed);
 		json_record_end(&j);
 	} else {
-		(void)fflush(stdout);
 		complain("missed %llu decision%s",
 		    (unsigned long long)t->missed, plural(t->missed));
 	}
@@ -154,7 +153,7 @@ follow(struct tail *t, const struct tide_config *config, uint64_t back)
 	oldest = tide_ring_oldest(&t->view.map->ring);
 	t->at = next - oldest > back ? next - back : oldest;
 	catch_up(t);
-	while (!t->once && !stopped && fflush(stdout) == 0) {
+	while (!t->once && !stopped && output_flush()) {
 		wait_a_little();
 		if (!follow_map(t, config))
 			return TOOL_ERROR;

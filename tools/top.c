@@ -211,7 +211,7 @@ batch(struct top *t, const struct wish *w)
 			top_print_json(t);
 		else
 			top_print(t);
-		if (++n == w->samples || stopped || fflush(stdout) != 0)
+		if (++n == w->samples || stopped || !output_flush())
 			return TOOL_OK;
 		pause_ms((uint64_t)(t->interval * 1000));
 		if (stopped)
