@@ -60,10 +60,22 @@ drops_of(const struct water_memo *m, bool known, uint32_t mark, uint32_t floor)
 	return known || drops == 0 ? drops : drops - 1;
 }
 
-static float
-rate_of(const struct water *w, struct water_memo *m, uint32_t held,
+static void
+set_rate(struct water_item *i, const struct water_memo *m)
+{
+	double weight = fmax((double)m->weight, WEIGHT_LEAST);
+	double rate = (double)m->sum / weight;
+
+	i->rate = (float)rate;
+	/* n drops might as well have been sqrt(n) less */
+	i->sure = (float)(rate - sqrt(rate / (weight * SMOOTH_S)));
+}
+
+static void
+learn_rate(const struct water *w, struct water_item *i, uint32_t held,
     uint32_t mark, uint32_t floor)
 {
+	struct water_memo *m = &w->memo[i->bucket];
 	bool known = m->held == held && m->round + 1 == w->round;
 	bool over = ((mark | (known ? m->mark : 0)) & TIDE_MARK_OVF) != 0;
 	double sum = known ? m->sum : 0, weight = known ? m->weight : 0;
@@ -79,7 +91,10 @@ rate_of(const struct water *w, struct water_memo *m, uint32_t held,
 		.sum = (float)sum,
 		.weight = (float)weight,
 		.round = w->round };
-	return w->round > 1 ? (float)(sum / fmax(weight, WEIGHT_LEAST)) : NAN;
+	if (w->round > 1)
+		set_rate(i, m);
+	else
+		i->rate = i->sure = NAN;
 }
 
 static void
@@ -118,8 +133,7 @@ look_at(const struct water *w, const struct view *v, uint32_t bucket,
 	work_out(i, c, mark, w->sampled_ms);
 	if (i->level == 0)
 		return false;
-	i->rate =
-	    rate_of(w, &w->memo[bucket], held, mark, atomic_load(&c->floor));
+	learn_rate(w, i, held, mark, atomic_load(&c->floor));
 	return true;
 }
 
@@ -158,19 +172,18 @@ water_free(struct water *w)
 
 /* ---- one bucket -------------------------------------------------------- */
 
-/* Drops a second that stay. */
+/* Drops a second that leak. */
 static double
-net_of(const struct water_item *i)
+leak_of(const struct water_item *i)
 {
-	return isnan(i->rate) || i->leak_ms == 0
-	    ? 0
-	    : i->rate - 1000.0 / (double)i->leak_ms;
+	return 1000.0 / (double)i->leak_ms;
 }
 
 bool
 water_rises(const struct water_item *i)
 {
-	return !i->over && net_of(i) > 0;
+	return !i->over && i->leak_ms != 0 && !isnan(i->sure) &&
+	    (double)i->sure > leak_of(i);
 }
 
 double
@@ -185,7 +198,8 @@ water_time(const struct water_item *i)
 	if (i->over || i->leak_ms == 0)
 		return NAN;
 	if (water_rises(i))
-		return (i->depth + 1.0 - i->level) / net_of(i) * 1000;
+		return (i->depth + 1.0 - i->level) /
+		    ((double)i->rate - leak_of(i)) * 1000;
 	return (double)i->empty_ms;
 }
 

@@ -19,6 +19,7 @@ struct water_item {
 	uint8_t class;
 	bool over;
 	float rate; /* drops a second; NAN: not known yet */
+	float sure; /* of that, what is more than chance */
 	uint64_t leak_ms;
 	uint64_t empty_ms; /* from now */
 };
@@ -44,6 +45,7 @@ struct water {
 int water_sample(struct water *, const struct view *, uint64_t mono_ms);
 void water_free(struct water *);
 
+/* More comes than leaks, and not by chance. */
 bool water_rises(const struct water_item *);
 
 /* Its level, as a share of what it can hold. */
