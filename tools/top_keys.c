@@ -230,6 +230,8 @@ answer(struct desk *d, int key)
 		    d->message, sizeof d->message, "nothing was changed");
 		return;
 	}
+	(void)snprintf(d->message, sizeof d->message, "asking the daemon ...");
+	page_draw(d); /* it may take its time */
 	if (asked == DESK_UNBAN)
 		act_unban(d->top, d->key, d->message);
 	else
