@@ -78,8 +78,8 @@ TOOLS_SRC  := $(wildcard tools/*.c)
 WEB_SRC    := $(wildcard tools/web/*.c)
 # What tidemark-web has in common with tidemark: reading, asking, printing.
 READ_SRC   := $(addprefix tools/,ask.c json.c levels.c metrics_put.c output.c \
-	pace.c query_ask.c query_content.c query_print.c view.c view_flow.c \
-	water.c)
+	pace.c query_ask.c query_content.c query_print.c torn.c view.c \
+	view_flow.c water.c)
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 

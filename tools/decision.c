@@ -43,7 +43,7 @@ const char *
 decision_show(
     const struct view *v, const struct tide_decision *d, char *buf, size_t size)
 {
-	char when[SHOW_MAX], *p;
+	char when[SHOW_MAX];
 
 	(void)snprintf(buf, size,
 	    "%s %s %s: profile=%s stage=%s client=%s sender=%s rcpts=%u "
@@ -52,9 +52,7 @@ decision_show(
 	    or_dash(d->qid), profile_name(v, d->profile), stage_name(d->stage),
 	    or_dash(d->client), or_dash(d->sender), d->recipients,
 	    verdict_name(d->verdict), or_dash(d->reason), group_name(d->group));
-	for (p = buf; *p != '\0'; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			*p = '?';
+	tide_key_disarm(buf);
 	return buf;
 }
 

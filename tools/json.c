@@ -42,6 +42,8 @@ quote_one(FILE *f, const char *s)
 		(void)fputs("\\n", f);
 	else if (c < ' ' || c == 0x7f)
 		(void)fprintf(f, "\\u%04x", c);
+	else if (n == 2 && c == 0xc2 && (unsigned char)s[1] < 0xa0)
+		(void)fprintf(f, "\\u%04x", (unsigned char)s[1]); /* C1 */
 	else if (n > 0)
 		(void)fwrite(s, 1, n, f);
 	else

@@ -11,7 +11,7 @@
 uint32_t
 levels_count(const struct view *v)
 {
-	return v->map->control->head.flow.buckets;
+	return v->flow.buckets;
 }
 
 const char *
@@ -34,7 +34,7 @@ static bool
 copy_key(const struct view *v, uint32_t unit, char key[])
 {
 	const struct tide_flow *f = &v->map->flow;
-	uint32_t units = v->map->control->head.flow.string_units;
+	uint32_t units = v->flow.string_units;
 	const volatile struct tide_string *s = tide_string_at(f, unit);
 	unsigned length;
 
@@ -100,6 +100,7 @@ level_at(const struct view *v, uint32_t bucket, struct level *l)
 	if ((mark & TIDE_MARK_DEAD) != 0 ||
 	    *(volatile uint32_t *)&b->class_string != held)
 		return false;
+	tide_key_disarm(l->key);
 	l->profile = TIDE_PROFILES_MAX;
 	if (tide_class_describe(v->config.profiles, class, &id)) {
 		l->profile = id.profile;

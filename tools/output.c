@@ -129,6 +129,16 @@ show_chance(double p, char *buf, size_t size)
 	return buf;
 }
 
+bool
+output_flush(void)
+{
+	if (fflush(stdout) == 0)
+		return true;
+	if (write_error == 0)
+		write_error = errno;
+	return false;
+}
+
 void
 complain_to(FILE *f)
 {
@@ -147,8 +157,7 @@ complain(const char *fmt, ...)
 	FILE *to = talk != NULL ? talk : stderr;
 	va_list ap;
 
-	if (fflush(stdout) != 0 && write_error == 0)
-		write_error = errno; /* flushed: talk comes after data */
+	(void)output_flush(); /* talk comes after data */
 	if (talk == NULL)
 		(void)fputs("tidemark: ", stderr);
 	if (subject != NULL)

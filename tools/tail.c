@@ -47,7 +47,6 @@ tell_missed(struct tail *t)
 		json_number(&j, "count", t->missed);
 		json_record_end(&j);
 	} else {
-		(void)fflush(stdout);
 		complain("missed %llu decision%s",
 		    (unsigned long long)t->missed, plural(t->missed));
 	}
@@ -119,21 +118,20 @@ catch_up(struct tail *t)
 	tell_missed(t);
 }
 
-/* A daemon started anew may have made another map. */
-static void
+/* False: there is no map any more, and it was said why. */
+static bool
 follow_map(struct tail *t, const struct tide_config *config)
 {
-	struct view fresh;
+	uint64_t maps = t->view.maps;
 	struct tide_err err;
 
-	if (tide_map_is_current(t->view.map, config->runtime_dir) ||
-	    view_open(&fresh, config, &err) < 0)
-		return;
-	if (fresh.map->control->head.instance !=
-	    t->view.map->control->head.instance)
-		t->at = 0;
-	view_close(&t->view);
-	t->view = fresh;
+	if (!view_follow(&t->view, config, &err)) {
+		complain("%s", err.text);
+		return false;
+	}
+	if (t->view.maps != maps)
+		t->at = 0; /* another one: from its start */
+	return true;
 }
 
 static void
@@ -147,20 +145,18 @@ wait_a_little(void)
 static int
 follow(struct tail *t, const struct tide_config *config, uint64_t back)
 {
-	struct tide_err err;
 	uint64_t next, oldest;
 
-	if (view_open(&t->view, config, &err) < 0) {
-		complain("%s", err.text);
+	if (!follow_map(t, config))
 		return TOOL_ERROR;
-	}
 	next = tide_ring_next(&t->view.map->ring);
 	oldest = tide_ring_oldest(&t->view.map->ring);
 	t->at = next - oldest > back ? next - back : oldest;
 	catch_up(t);
-	while (!t->once && !stopped && fflush(stdout) == 0) {
+	while (!t->once && !stopped && output_flush()) {
 		wait_a_little();
-		follow_map(t, config);
+		if (!follow_map(t, config))
+			return TOOL_ERROR;
 		catch_up(t);
 	}
 	view_close(&t->view);

@@ -15,8 +15,6 @@
 #include "tidemark/units.h"
 #include "top.h"
 
-#define INTERVAL_LEAST 0.125
-#define INTERVAL_MOST 3600.0
 #define WAIT_MS 100
 #define BATCH_WAIT_MS 5000u
 
@@ -53,10 +51,10 @@ read_interval(const struct tool *t, const char *text)
 	char *end;
 	double s = strtod(text, &end);
 
-	if (end == text || *end != '\0' || !(s >= INTERVAL_LEAST) ||
-	    s > INTERVAL_MOST)
-		tool_misused(t, "-d is in seconds, %g to %g", INTERVAL_LEAST,
-		    INTERVAL_MOST);
+	if (end == text || *end != '\0' || !(s >= TOP_INTERVAL_LEAST) ||
+	    s > TOP_INTERVAL_MOST)
+		tool_misused(t, "-d is in seconds, %g to %g",
+		    TOP_INTERVAL_LEAST, TOP_INTERVAL_MOST);
 	return s;
 }
 
@@ -97,6 +95,7 @@ take_option(struct top *t, struct wish *w, int c)
 		w->samples = 1;
 		break;
 	case 'n':
+		w->batch = true;
 		read_number(t->tool, optarg, &w->samples);
 		break;
 	case 's':
@@ -212,7 +211,7 @@ batch(struct top *t, const struct wish *w)
 			top_print_json(t);
 		else
 			top_print(t);
-		if (++n == w->samples || stopped || fflush(stdout) != 0)
+		if (++n == w->samples || stopped || !output_flush())
 			return TOOL_OK;
 		pause_ms((uint64_t)(t->interval * 1000));
 		if (stopped)

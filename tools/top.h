@@ -30,6 +30,10 @@
 #define TOP_LINES 16  /* of a banner, at most */
 #define TOP_TABLES 2
 #define TOP_HIDDEN 9999 /* as `from': for programs only */
+#define TOP_WARN 0.5	/* from such shares on, a bar is yellow, and red */
+#define TOP_BAD 0.9
+#define TOP_INTERVAL_LEAST 0.125 /* seconds */
+#define TOP_INTERVAL_MOST 3600.0
 
 struct top;
 
@@ -54,12 +58,15 @@ struct table {
 	const char *record; /* the type of its JSON records */
 	const struct column *column;
 	unsigned columns;
+	unsigned bar; /* the column that grows on a wide screen; 0: none */
 	size_t rows;
 	/* for the eye, in that many columns */
 	void (*cell)(const struct top *, size_t row, unsigned column, int width,
 	    struct cell *);
 	/* of a column that is no text; NAN: not known */
 	double (*number)(const struct top *, size_t row, unsigned column);
+	/* what a row is to be known again by; NULL: its number */
+	uint64_t (*id)(size_t row);
 	/* whom `why', unban and reset mean; NULL if rows stand for nobody */
 	bool (*key)(
 	    const struct top *, size_t row, char out[TIDE_BUCKET_KEY_MAX + 1]);
@@ -135,6 +142,7 @@ bool top_sample(struct top *);
 
 /* The line above everything. */
 void top_headline(const struct top *, struct cell *);
+void top_headline_json(const struct top *);
 
 /* ---- top_table.c ------------------------------------------------------- */
 
@@ -176,6 +184,9 @@ void top_print_json(const struct top *);
  */
 void draw_fit(char out[TOP_TEXT], const char *text, int width, bool right);
 
+/* How many columns it fills. */
+int draw_columns(const char *text);
+
 /* How many bytes of the text fit into so many columns. */
 size_t draw_fits(const char *text, int width);
 
@@ -193,7 +204,7 @@ void draw_water(const struct top *, struct banner *, const uint32_t *bins,
 /* 3.2/s, 14/min, 2/h; "-" for none, "" if not known. */
 void draw_rate(char out[TOP_TEXT], double per_second);
 
-/* 12s, 5min, 3h20m, 12d: shorter than show_span() */
+/* 12s, 5min, 3h20m, 12d, ever: shorter than show_span() */
 const char *draw_span(double ms, char out[SHOW_MAX]);
 
 /* 120 us, 1.2 ms, 3.4 s */

@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "top.h"
 
@@ -95,6 +96,13 @@ key(const struct top *t, size_t row, char out[TIDE_BUCKET_KEY_MAX + 1])
 	return true;
 }
 
+static uint64_t
+id(size_t row)
+{
+	return tide_hash_check(bans[row].key, strlen(bans[row].key)) ^
+	    tide_hash_check(bans[row].profile, strlen(bans[row].profile)) << 1;
+}
+
 static int
 gather(struct top *t)
 {
@@ -111,6 +119,7 @@ gather(struct top *t)
 		.rows = count,
 		.cell = show,
 		.number = number,
+		.id = id,
 		.key = key };
 	t->tables = 1;
 	return 0;

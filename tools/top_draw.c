@@ -10,6 +10,8 @@
 
 #include "top.h"
 
+#define SPAN_MOST 1e15 /* milliseconds; beyond, all is eternity */
+
 /* ---- text in columns --------------------------------------------------- */
 
 /* One character: bytes it takes, columns it fills; '?' for what has none. */
@@ -40,6 +42,19 @@ put_spaces(char *out, size_t *at, int n)
 	while (n-- > 0 && *at + 1 < TOP_TEXT)
 		out[(*at)++] = ' ';
 	out[*at] = '\0';
+}
+
+int
+draw_columns(const char *text)
+{
+	char one[16];
+	int all = 0, columns;
+
+	while (*text != '\0') {
+		text += take_character(text, one, &columns);
+		all += columns;
+	}
+	return all;
 }
 
 size_t
@@ -125,12 +140,14 @@ draw_bar(const struct top *t, struct cell *out, double share, int width)
 
 	out->text[0] = '\0';
 	out->picture = true;
-	out->tone = share >= 0.9 ? TONE_BAD
-	    : share >= 0.5	 ? TONE_WARN
-				 : TONE_GOOD;
+	out->tone = share >= TOP_BAD ? TONE_BAD
+	    : share >= TOP_WARN	     ? TONE_WARN
+				     : TONE_GOOD;
 	for (i = 0; i < width; i++) {
 		rest = whole - i;
 		part = rest >= 1 ? 8 : rest <= 0 ? 0 : (unsigned)(rest * 8);
+		if (i == 0 && share > 0 && part == 0)
+			part = 1; /* little is not nothing */
 		append(out->text, &at,
 		    !t->ascii	    ? eighths_right[part]
 			: part >= 4 ? "#"
@@ -203,6 +220,7 @@ draw_water(const struct top *t, struct banner *b, const uint32_t *bins,
 		struct cell *line = &b->line[b->lines++];
 
 		line->tone = TONE_GOOD;
+		line->picture = true;
 		line->text[0] = '\0';
 		for (at = 0, i = 0; i < count; i++) {
 			up = height_of(bins[i], most) * height * 8 -
@@ -257,9 +275,12 @@ draw_us(char out[TOP_TEXT], double us)
 const char *
 draw_span(double ms, char out[SHOW_MAX])
 {
-	uint64_t s = (uint64_t)(ms / 1000 + 0.5), min = s / 60, h = min / 60;
+	uint64_t s = ms < SPAN_MOST ? (uint64_t)(ms / 1000 + 0.5) : 0;
+	uint64_t min = s / 60, h = min / 60;
 
-	if (s < 120)
+	if (!(ms < SPAN_MOST))
+		(void)snprintf(out, SHOW_MAX, "ever");
+	else if (s < 120)
 		(void)snprintf(out, SHOW_MAX, "%us", (unsigned)s);
 	else if (min < 60)
 		(void)snprintf(out, SHOW_MAX, "%umin", (unsigned)min);

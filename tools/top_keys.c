@@ -10,12 +10,14 @@
 #include "tidemark/clock.h"
 #include "top_desk.h"
 #include "top_screen.h"
+#include "torn.h"
 
 static const char help[] =
     "tidemark top - a look into the shared map, which it only reads\n"
     "\n"
     "  1-6, Tab         Levels, Bans, Flow, Memory, Workers, Map\n"
-    "  arrows, j k      move; PgUp PgDn by a page; g G to either end\n"
+    "  arrows, j k      move; PgUp PgDn by a page; g G to either end; a row\n"
+    "                   stays selected wherever it moves, but for the first\n"
     "  Enter            all about the selected one, as tidemark why says it\n"
     "  /                search in the rows; n for the next\n"
     "  \\ F4             keep only rows that hold a text; empty: all\n"
@@ -30,7 +32,8 @@ static const char help[] =
     "  q F10            the end\n"
     "\n"
     "Levels  FULL and LEVEL: drops in the bucket, of those it can hold.\n"
-    "        RATE: drops that come.  TIME: to a ban if they go on coming like\n"
+    "        RATE: drops that come, of late; at least so many where a bucket\n"
+    "        runs dry between two looks.  TIME: to a ban if they go on like\n"
     "        that (over: dry-run would count one), or until it has run dry.\n"
     "        The picture shows how many buckets are how full; each doubling\n"
     "        of their number is one step up; it moves left as they leak.\n"
@@ -59,6 +62,35 @@ go_to_view(struct desk *d, unsigned which)
 	d->top->which = which % TOP_VIEWS;
 	d->at = d->from = 0;
 	(void)top_sample(d->top);
+}
+
+/* What a row of the first table is known by. */
+static uint64_t
+id_of(const struct top *t, size_t i)
+{
+	const struct table *table = &t->table[0];
+
+	return table->id != NULL ? table->id(t->order[i]) : t->order[i];
+}
+
+/*
+ * Take a sample; the selected row stays so, wherever it is now.  Who stands
+ * on the first one wants whoever is the first.
+ */
+static void
+look_again(struct desk *d)
+{
+	struct top *t = d->top;
+	bool follow = d->at > 0 && d->at < t->shown;
+	uint64_t id = follow ? id_of(t, d->at) : 0;
+	size_t i;
+
+	(void)top_sample(t);
+	for (i = 0; follow && i < t->shown; i++)
+		if (id_of(t, i) == id) {
+			d->at = i;
+			return;
+		}
 }
 
 /* From the row after the selected one on, and around. */
@@ -112,10 +144,10 @@ static void
 change_interval(struct top *t, double by)
 {
 	t->interval *= by;
-	if (t->interval < 0.125)
-		t->interval = 0.125;
-	if (t->interval > 64)
-		t->interval = 64;
+	if (t->interval < TOP_INTERVAL_LEAST)
+		t->interval = TOP_INTERVAL_LEAST;
+	if (t->interval > TOP_INTERVAL_MOST)
+		t->interval = TOP_INTERVAL_MOST;
 }
 
 /* ---- whom it is about -------------------------------------------------- */
@@ -198,11 +230,13 @@ answer(struct desk *d, int key)
 		    d->message, sizeof d->message, "nothing was changed");
 		return;
 	}
+	(void)snprintf(d->message, sizeof d->message, "asking the daemon ...");
+	page_draw(d); /* it may take its time */
 	if (asked == DESK_UNBAN)
 		act_unban(d->top, d->key, d->message);
 	else
 		act_reset(d->top, d->key, d->group, d->profile, d->message);
-	(void)top_sample(d->top);
+	look_again(d);
 }
 
 /* ---- typing ------------------------------------------------------------ */
@@ -285,6 +319,10 @@ read_on(struct desk *d, int key)
 	case 'g':
 	case SCREEN_HOME:
 		d->text_line = 0;
+		break;
+	case 'G':
+	case SCREEN_END:
+		d->text_line = SIZE_MAX - page; /* the page knows the end */
 		break;
 	case SCREEN_RESIZED:
 	case SCREEN_NOTHING:
@@ -463,18 +501,19 @@ on_signal(int sig)
 static void
 loop(struct desk *d)
 {
-	uint64_t next = 0, now;
+	uint64_t last = 0, now, span;
 	int key = SCREEN_NOTHING;
 
 	while (!stopped && desk_key(d, key)) {
 		now = tide_clock_mono_ms();
-		if (now >= next) {
-			if (!d->top->paused)
-				(void)top_sample(d->top);
-			next = now + (uint64_t)(d->top->interval * 1000);
+		span = (uint64_t)(d->top->interval * 1000);
+		if (last == 0 || now - last >= span) {
+			if (!d->top->paused || torn_is())
+				look_again(d);
+			last = now;
 		}
 		page_draw(d);
-		key = screen_key((int)(next - now));
+		key = screen_key((int)(last + span - now));
 	}
 }
 
@@ -491,6 +530,7 @@ top_watch(struct top *t)
 	(void)sigaction(SIGINT, &act, NULL);
 	(void)sigaction(SIGTERM, &act, NULL);
 	(void)sigaction(SIGHUP, &act, NULL);
+	(void)sigaction(SIGQUIT, &act, NULL);
 	loop(&desk);
 	screen_close();
 	free(desk.text);

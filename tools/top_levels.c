@@ -134,6 +134,12 @@ show(const struct top *t, size_t row, unsigned column, int width,
 	}
 }
 
+static uint64_t
+id(size_t row)
+{
+	return (uint64_t)water.item[row].class << 32 | water.item[row].bucket;
+}
+
 static int
 gather(struct top *t)
 {
@@ -142,9 +148,11 @@ gather(struct top *t)
 	t->table[0] = (struct table){ .record = "level",
 		.column = columns,
 		.columns = sizeof columns / sizeof *columns,
+		.bar = FILL,
 		.rows = water.count,
 		.cell = show,
 		.number = number,
+		.id = id,
 		.key = key };
 	t->tables = 1;
 	return 0;
@@ -157,17 +165,21 @@ banner(const struct top *t, struct banner *b, int width, int height)
 {
 	static uint32_t bins[BINS_MOST];
 	unsigned n = width > (int)BINS_MOST ? BINS_MOST : (unsigned)width;
-	uint32_t all;
+	uint32_t all, most = 0;
 	struct cell *line;
+	unsigned i;
 
 	if (!t->picture || height < 4)
 		return;
 	all = water_bins(&water, &t->view, t->group, bins, n);
+	for (i = 0; i < n; i++)
+		most = bins[i] > most ? bins[i] : most;
 	line = &b->line[b->lines++];
 	line->tone = TONE_PLAIN;
-	(void)snprintf(line->text, TOP_TEXT, "%u bucket%s of %s, by how full",
-	    all, plural(all),
-	    t->group < 0 ? "all groups" : tide_group_name[t->group]);
+	(void)snprintf(line->text, TOP_TEXT,
+	    "%u bucket%s of %s, by how full; the highest column is %u", all,
+	    plural(all),
+	    t->group < 0 ? "all groups" : tide_group_name[t->group], most);
 	draw_water(t, b, bins, n, height < 10 ? 3 : 4);
 	line = &b->line[b->lines++];
 	line->tone = TONE_FAINT;

@@ -45,6 +45,10 @@ measure(const struct top *t)
 
 	for (i = 0; i < TIDE_REGIONS; i++)
 		note(i, NAN, NAN, "");
+	note(TIDE_REGION_CONTROL, NAN, NAN, "shapes, pulse, generation");
+	note(TIDE_REGION_ACCEPTOR, NAN, NAN, "its pulse, and what was missed");
+	note(TIDE_REGION_COUNTERS, NAN, NAN, "see tidemark counters");
+	note(TIDE_REGION_MAILBOXES, NAN, NAN, "first drops, on their way");
 	note(TIDE_REGION_SLOTS, view_serving(&t->view), t->view.slots,
 	    "workers");
 	note(TIDE_REGION_BUCKETS, f.buckets, t->view.flow.buckets, "buckets");

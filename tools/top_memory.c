@@ -24,7 +24,7 @@ static const struct column columns[] = {
 	{ "window", "WINDOW", 7, 0, false },
 	{ "state", "STATE", 8, 0, true },
 	{ "filter", "FILTER", 10, 0, true },
-	{ "load", "FULL", 8, 0, false },
+	{ "load", "FULL", 6, 0, false },
 	{ "elements", "HOLDS", 9, 0, false },
 	{ "capacity", "OF", 9, 0, false },
 	{ "fill", "BITS", 6, 0, false },
@@ -108,6 +108,8 @@ show(const struct top *t, size_t row, unsigned column, int width,
 	case ERROR:
 		if (f->ones == 0)
 			(void)snprintf(out->text, TOP_TEXT, "none");
+		else if (n < 1e-9)
+			(void)snprintf(out->text, TOP_TEXT, "< 1 in a billion");
 		else
 			(void)show_chance(n, out->text, TOP_TEXT);
 		return;
@@ -136,26 +138,55 @@ gather(struct top *t)
 	return 0;
 }
 
+/* The open window, and how far back it goes. */
 static void
-banner(const struct top *t, struct banner *b, int width, int height)
+tell_open(const struct top *t, char out[TOP_TEXT])
+{
+	const struct view_window *w = &windows[windows[1].open];
+	char span[SHOW_MAX];
+	double ms = span_of(t, w);
+
+	if (!w->open)
+		(void)snprintf(out, TOP_TEXT, "no window is open");
+	else
+		(void)snprintf(out, TOP_TEXT,
+		    "window %llu: open for %s, %llu message%s",
+		    (unsigned long long)w->number,
+		    show_span(isnan(ms) ? 0 : (uint64_t)ms, span, sizeof span),
+		    (unsigned long long)w->messages, plural(w->messages));
+}
+
+static void
+tell_archive(const struct top *t, char out[TOP_TEXT])
 {
 	const struct tide_control *c = t->view.map->control;
 	uint64_t n = atomic_load(&c->archive_windows);
 	uint64_t from = atomic_load(&c->archive_from_ms);
 	char bytes[SHOW_MAX], when[SHOW_MAX], span[SHOW_MAX];
 
+	if (n == 0)
+		(void)snprintf(out, TOP_TEXT, "archive: no window sealed yet");
+	else
+		(void)snprintf(out, TOP_TEXT,
+		    "archive: %llu window%s, %s, from %s (%s)",
+		    (unsigned long long)n, plural(n),
+		    show_bytes(
+			atomic_load(&c->archive_bytes), bytes, sizeof bytes),
+		    show_moment(from, when, sizeof when),
+		    show_span(t->now_ms > from ? t->now_ms - from : 0, span,
+			sizeof span));
+}
+
+static void
+banner(const struct top *t, struct banner *b, int width, int height)
+{
 	(void)width;
-	if (height < 2)
+	if (height < 3)
 		return;
-	b->line[0].tone = TONE_PLAIN;
-	(void)snprintf(b->line[0].text, TOP_TEXT,
-	    "archive: %llu window%s, %s, from %s (%s)", (unsigned long long)n,
-	    plural(n),
-	    show_bytes(atomic_load(&c->archive_bytes), bytes, sizeof bytes),
-	    n > 0 ? show_moment(from, when, sizeof when) : "nothing yet",
-	    show_span(n > 0 && t->now_ms > from ? t->now_ms - from : 0, span,
-		sizeof span));
-	b->lines = 1;
+	b->line[0].tone = b->line[1].tone = TONE_PLAIN;
+	tell_open(t, b->line[0].text);
+	tell_archive(t, b->line[1].text);
+	b->lines = 2;
 }
 
 const struct top_view top_memory = { .name = "Memory",

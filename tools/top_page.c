@@ -7,7 +7,8 @@
 #include "top_desk.h"
 #include "top_screen.h"
 
-#define ABOVE 2 /* lines: headline, names of the views */
+#define ABOVE 2	 /* lines: headline, names of the views */
+#define NAMES 56 /* columns that those take */
 
 static struct cell line, bar;
 static char fitted[TOP_TEXT];
@@ -39,13 +40,15 @@ put_names(const struct desk *d)
 	screen_size(&width, &height);
 	put(1, "", TONE_PLAIN, false);
 	for (i = 0; i < TOP_VIEWS; i++) {
+		if (width < NAMES && i != t->which)
+			continue; /* no room for others */
 		(void)snprintf(
 		    text, sizeof text, " %u %s ", i + 1, top_views[i]->name);
-		if (x + (int)strlen(text) < width)
+		if (x + (int)strlen(text) <= width)
 			screen_put(1, x, text, TONE_PLAIN, i == t->which);
 		x += (int)strlen(text);
 	}
-	(void)snprintf(state, sizeof state, "%s%s%s%s%gs",
+	(void)snprintf(state, sizeof state, "%s%s%s%s%.4gs",
 	    t->paused ? "PAUSED  " : "", t->filter[0] != '\0' ? "\\" : "",
 	    t->filter, t->filter[0] != '\0' ? "  " : "", t->interval);
 	if (width - x > 8) {
@@ -63,19 +66,39 @@ banner_budget(int height)
 	return budget > 8 ? 8 : budget;
 }
 
+/* A picture of the water, coloured as a bar of so much would be. */
+static void
+put_tones(int y, const char *picture)
+{
+	const double from[] = { TOP_WARN, TOP_BAD };
+	const enum tone tones[] = { TONE_WARN, TONE_BAD };
+	unsigned i;
+	int x;
+
+	for (i = 0; i < 2; i++) {
+		x = (int)(draw_columns(picture) * from[i]);
+		if (x > 0)
+			screen_put(y, x, picture + draw_fits(picture, x),
+			    tones[i], false);
+	}
+}
+
 static int
 put_banner(const struct top *t, int width, int height)
 {
 	static struct banner banner;
 	unsigned i;
 
-	banner.lines = 0;
+	banner = (struct banner){ .lines = 0 };
 	if (top_views[t->which]->banner != NULL)
 		top_views[t->which]->banner(
 		    t, &banner, width, banner_budget(height));
-	for (i = 0; i < banner.lines; i++)
+	for (i = 0; i < banner.lines; i++) {
 		put(ABOVE + (int)i, banner.line[i].text, banner.line[i].tone,
 		    false);
+		if (banner.line[i].picture)
+			put_tones(ABOVE + (int)i, banner.line[i].text);
+	}
 	return ABOVE + (int)banner.lines;
 }
 
@@ -102,11 +125,12 @@ keep_in_sight(struct desk *d, int height)
 {
 	size_t all = top_shown(d->top);
 
+	height = height > 1 ? height : 1;
 	if (d->at >= all)
 		d->at = all > 0 ? all - 1 : 0;
 	if (d->from > d->at)
 		d->from = d->at;
-	if (height > 0 && d->at - d->from > (size_t)height)
+	if (d->at - d->from > (size_t)height)
 		d->from = d->at - (size_t)height; /* far: no need to walk */
 	while (d->from < d->at && lines_to(d, d->at) >= height)
 		d->from++;
@@ -169,39 +193,70 @@ page_rows(const struct desk *d)
 
 /* ---- text -------------------------------------------------------------- */
 
-/* Where the line after this one begins, on a screen so wide. */
-static const char *
-next_line(const char *s, int width)
-{
-	size_t n = strcspn(s, "\n"), fits = draw_fits(s, width);
+#define HANG 4 /* what a line that goes on is set in by */
 
-	return fits < n ? s + fits : s + n + (s[n] == '\n');
+static int
+indent_of(const char *text, const char *s, int width)
+{
+	return s > text && s[-1] != '\n' && width > 4 * HANG ? HANG : 0;
 }
 
+/*
+ * Where the line after this one begins, on a screen so wide: after a blank,
+ * unless a word is half a line long.
+ */
 static const char *
-skip_lines(const char *s, size_t n, int width)
+next_line(const char *text, const char *s, int width)
 {
-	for (; n > 0 && *s != '\0'; n--)
-		s = next_line(s, width);
-	return s;
+	size_t n = strcspn(s, "\n");
+	size_t fits = draw_fits(s, width - indent_of(text, s, width)), k = fits;
+
+	if (fits >= n)
+		return s + n + (s[n] == '\n');
+	while (k > fits / 2 && s[k] != ' ')
+		k--;
+	return k > fits / 2 ? s + k + 1 : s + fits;
+}
+
+static size_t
+count_lines(const char *text, int width)
+{
+	const char *s = text;
+	size_t n = 0;
+
+	for (; *s != '\0'; n++)
+		s = next_line(text, s, width);
+	return n;
+}
+
+/* From its line `skip' on. */
+static void
+put_lines(const char *text, size_t skip, int y, int bottom, int width)
+{
+	const char *s = text, *next;
+
+	for (; *s != '\0' && y < bottom; s = next) {
+		next = next_line(text, s, width);
+		if (skip > 0) {
+			skip--;
+			continue;
+		}
+		(void)snprintf(line.text, sizeof line.text, "%*s%.*s",
+		    indent_of(text, s, width), "",
+		    (int)(next - s - (next[-1] == '\n')), s);
+		put(y++, line.text, TONE_PLAIN, false);
+	}
 }
 
 static void
 put_text(struct desk *d, int width, int bottom)
 {
-	const char *s, *next;
-	int y = 0;
+	size_t all = count_lines(d->text, width);
+	size_t page = bottom > 0 ? (size_t)bottom : 0;
+	size_t last = all > page ? all - page : 0;
 
-	while (d->text_line > 0 &&
-	    *skip_lines(d->text, d->text_line, width) == '\0')
-		d->text_line--;
-	for (s = skip_lines(d->text, d->text_line, width);
-	     *s != '\0' && y < bottom; s = next, y++) {
-		next = next_line(s, width);
-		(void)snprintf(line.text, sizeof line.text, "%.*s",
-		    (int)(next - s - (next[-1] == '\n')), s);
-		put(y, line.text, TONE_PLAIN, false);
-	}
+	d->text_line = d->text_line < last ? d->text_line : last;
+	put_lines(d->text, d->text_line, 0, bottom, width);
 }
 
 /* ---- a note kept on show ----------------------------------------------- */
@@ -238,6 +293,19 @@ put_note(const struct top *t, int bottom, int height)
 
 /* ---- the bottom -------------------------------------------------------- */
 
+/* What was typed, or its end, where that is too long for the screen. */
+static const char *
+typed_end(const struct desk *d)
+{
+	const char *s = d->typed;
+	int width, height;
+
+	screen_size(&width, &height);
+	while (*s != '\0' && draw_columns(s) > width - 10)
+		s += draw_fits(s, 1);
+	return s;
+}
+
 static void
 put_keys(const struct desk *d, int y)
 {
@@ -248,11 +316,11 @@ put_keys(const struct desk *d, int y)
 	switch (d->mode) {
 	case DESK_FILTER:
 		(void)snprintf(
-		    line.text, sizeof line.text, "filter: %s", d->typed);
+		    line.text, sizeof line.text, "filter: %s", typed_end(d));
 		break;
 	case DESK_SEARCH:
 		(void)snprintf(
-		    line.text, sizeof line.text, "search: %s", d->typed);
+		    line.text, sizeof line.text, "search: %s", typed_end(d));
 		break;
 	case DESK_UNBAN:
 		(void)snprintf(line.text, sizeof line.text,
@@ -284,7 +352,7 @@ put_view(struct desk *d, int width, int height)
 	if (!t->attached) {
 		put(0, "tidemark: waiting for the daemon", TONE_BAD, false);
 		put_names(d);
-		put(ABOVE + 1, t->why.text, TONE_PLAIN, false);
+		put_lines(t->why.text, 0, ABOVE + 1, height - 1, width);
 		return;
 	}
 	top_headline(t, &line);
@@ -308,5 +376,5 @@ page_draw(struct desk *d)
 	else
 		put_view(d, width, height);
 	put_keys(d, height - 1);
-	screen_show(typing ? height - 1 : -1, 8 + (int)strlen(d->typed));
+	screen_show(typing ? height - 1 : -1, 8 + draw_columns(typed_end(d)));
 }

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "json.h"
 #include "pace.h"
 #include "tidemark/clock.h"
 #include "top.h"
+#include "torn.h"
 
 const struct top_view *const top_views[TOP_VIEWS] = { &top_levels, &top_bans,
 	&top_flow, &top_memory, &top_workers, &top_map };
@@ -35,8 +37,8 @@ top_end(struct top *t)
 	t->order = NULL;
 }
 
-bool
-top_sample(struct top *t)
+static bool
+take(struct top *t)
 {
 	t->attached = view_follow(&t->view, &t->places, &t->why);
 	t->now_ms = tide_clock_wall_ms();
@@ -49,6 +51,14 @@ top_sample(struct top *t)
 		return true;
 	t->tables = 0;
 	return tide_err_set(&t->why, "no memory for so many rows") == 0;
+}
+
+bool
+top_sample(struct top *t)
+{
+	bool taken = take(t);
+
+	return torn_is() ? take(t) : taken; /* once more: those were zeroes */
 }
 
 /* Trouble is shouted: there may be no colours. */
@@ -79,4 +89,21 @@ top_headline(const struct top *t, struct cell *out)
 	    rate[0] != '\0' ? rate : "?", view_serving(&t->view), t->view.slots,
 	    f.buckets, f.bans);
 	out->tone = wrong[0] == '\0' ? TONE_STRONG : TONE_BAD;
+}
+
+void
+top_headline_json(const struct top *t)
+{
+	struct view_flow f = view_flow(&t->view, t->now_ms);
+	const char *wrong = view_trouble(&t->view, t->now_ms);
+	struct json j = json_record(stdout, "state");
+
+	json_time(&j, "time", t->now_ms);
+	json_text(&j, "state", wrong[0] != '\0' ? wrong : "at work");
+	json_real(&j, "mail_per_s", pace_mail(&t->view, t->mono_ms));
+	json_number(&j, "workers", view_serving(&t->view));
+	json_number(&j, "slots", t->view.slots);
+	json_number(&j, "buckets", f.buckets);
+	json_number(&j, "bans", f.bans);
+	json_record_end(&j);
 }

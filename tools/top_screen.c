@@ -18,6 +18,8 @@ screen_open(bool colored)
 	const char *term = getenv("TERM");
 
 	screen = newterm(NULL, stdout, stdin);
+	if (screen != NULL && tigetstr("cup") == NULL)
+		screen_close(); /* "dumb": nothing can be put anywhere */
 	if (screen == NULL) {
 		complain("the terminal «%s» cannot be drawn on; try top -b",
 		    term != NULL ? term : "");

@@ -11,6 +11,8 @@
 #include "top.h"
 
 #define COLUMNS_MOST 16
+#define KEY_ENOUGH 40 /* columns; most keys are shorter */
+#define BAR_MORE 26
 
 /* ---- filter and sort --------------------------------------------------- */
 
@@ -190,6 +192,19 @@ top_column(const struct top *t, const char *name)
 
 /* ---- columns ----------------------------------------------------------- */
 
+/* Where keys have room, half of what is left over goes to the bar. */
+static int
+widen_bar(const struct table *table, int left, int widths[])
+{
+	int more = (left - KEY_ENOUGH) / 2;
+
+	if (table->bar == 0 || widths[table->bar] <= 0 || more <= 0)
+		return 0;
+	more = more > BAR_MORE ? BAR_MORE : more;
+	widths[table->bar] += more;
+	return more;
+}
+
 void
 top_widths(const struct table *table, int width, int widths[])
 {
@@ -205,8 +220,9 @@ top_widths(const struct table *table, int width, int widths[])
 		left -= widths[c] + 1;
 		open += widths[c] == 0;
 	}
+	left -= widen_bar(table, left, widths);
 	for (c = 0; c < table->columns; c++) {
-		if (widths[c] == 0) {
+		if (widths[c] == 0 && open > 0) {
 			widths[c] = left / open > 4 ? left / open : 4;
 			left -= widths[c];
 			open--;
@@ -214,6 +230,29 @@ top_widths(const struct table *table, int width, int widths[])
 			widths[c] = 0;
 		}
 	}
+}
+
+static bool
+is_right(const struct table *table, unsigned c)
+{
+	return !table->column[c].text && table->column[c].width != 0 &&
+	    (c == 0 || c != table->bar);
+}
+
+/* What had to be cut ends in a mark that says so. */
+static void
+fit_cell(const struct top *t, const struct cell *cell, int width, bool right,
+    char out[TOP_TEXT])
+{
+	bool cut =
+	    !cell->picture && width > 4 && draw_columns(cell->text) > width;
+	size_t at;
+
+	draw_fit(out, cell->text, cut ? width - 1 : width, right);
+	at = strlen(out);
+	if (cut)
+		(void)snprintf(
+		    out + at, TOP_TEXT - at, "%s", t->ascii ? "~" : "…");
 }
 
 static void
@@ -243,8 +282,7 @@ top_titles(const struct top *t, const struct table *table, int width,
 		    table != &t->table[0] || c != t->sort[t->which] ? ""
 			: t->descending[t->which]		    ? "-"
 								    : "+");
-		draw_fit(cell, name, widths[c],
-		    !table->column[c].text && table->column[c].width != 0);
+		draw_fit(cell, name, widths[c], is_right(table, c));
 		join(out, cell);
 	}
 }
@@ -268,8 +306,7 @@ top_row(const struct top *t, const struct table *table, size_t row, int width,
 			continue;
 		cell = (struct cell){ .tone = TONE_PLAIN, .x = x };
 		table->cell(t, row, c, widths[c], &cell);
-		draw_fit(text, cell.text, widths[c],
-		    !table->column[c].text && table->column[c].width != 0);
+		fit_cell(t, &cell, widths[c], is_right(table, c), text);
 		join(out->text, text);
 		if (!cell.picture && cell.tone != TONE_PLAIN)
 			out->tone = cell.tone;
@@ -312,7 +349,7 @@ top_print(const struct top *t)
 
 	top_headline(t, &line);
 	put_line(line.text, line.tone);
-	banner.lines = 0;
+	banner = (struct banner){ .lines = 0 };
 	if (top_views[t->which]->banner != NULL)
 		top_views[t->which]->banner(t, &banner, width, TOP_LINES);
 	for (k = 0; k < banner.lines; k++)
@@ -354,6 +391,7 @@ top_print_json(const struct top *t)
 	size_t i, row;
 	unsigned c;
 
+	top_headline_json(t);
 	for (i = 0; i < top_shown(t); i++) {
 		table = top_at(t, i, &row);
 		if (table == NULL)

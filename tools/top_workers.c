@@ -91,6 +91,12 @@ key(const struct top *t, size_t row, char out[TIDE_BUCKET_KEY_MAX + 1])
 	return true;
 }
 
+static uint64_t
+id(size_t row)
+{
+	return workers[row].pid;
+}
+
 static int
 gather(struct top *t)
 {
@@ -113,6 +119,7 @@ gather(struct top *t)
 		.rows = count,
 		.cell = show,
 		.number = number,
+		.id = id,
 		.key = key };
 	t->tables = 1;
 	return 0;

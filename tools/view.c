@@ -9,6 +9,7 @@
 
 #include "tidemark/clock.h"
 #include "tidemark/files.h"
+#include "torn.h"
 #include "view.h"
 
 #define ACCEPTOR_STALE_MS 5000u
@@ -73,6 +74,7 @@ view_open(
 void
 view_close(struct view *v)
 {
+	torn_leave(v->map);
 	tide_map_detach(v->map);
 	v->map = NULL;
 }
@@ -83,6 +85,10 @@ view_follow(
 {
 	struct view fresh;
 
+	if (v->map != NULL && torn_is()) {
+		view_close(v);
+		v->maps++;
+	}
 	if (v->map != NULL &&
 	    tide_map_is_current(v->map, places->runtime_dir) &&
 	    atomic_load(&v->map->control->generation) == v->generation)
@@ -96,6 +102,7 @@ view_follow(
 		view_close(v);
 	}
 	*v = fresh;
+	torn_watch(v->map);
 	return true;
 }
 

@@ -31,8 +31,8 @@ void view_close(struct view *);
 /*
  * For those who look for long, from { .map = NULL } on: a daemon started anew
  * may have made another map, and one that was reloaded has another
- * configuration.  Until the new one can be read, the old one stays.  False if
- * there is none at all.
+ * configuration.  Until the new one can be read, the old one stays, unless it
+ * was cut short (torn.h).  False if there is none at all.
  */
 bool
 view_follow(struct view *, const struct tide_config *places, struct tide_err *);

@@ -1,7 +1,6 @@
 /*
  * view, flow - take copies of buckets and bans while others change them.
  */
-#include <ctype.h>
 #include <string.h>
 
 #include "output.h"
@@ -9,15 +8,6 @@
 #include "tidemark/clock.h"
 #include "tidemark/strings.h"
 #include "view_flow.h"
-
-/* Bytes from a map go to terminals. */
-static void
-make_printable(char *s)
-{
-	for (; *s != '\0'; s++)
-		if (iscntrl((unsigned char)*s))
-			*s = '?';
-}
 
 /* ---- buckets ----------------------------------------------------------- */
 
@@ -100,7 +90,7 @@ view_bucket(const struct view *v, uint32_t i, struct view_bucket *out)
 	mark = atomic_load(&b->mark);
 	if ((mark & TIDE_MARK_DEAD) != 0)
 		return false;
-	make_printable(out->key);
+	tide_key_disarm(out->key);
 	if (tide_class_describe(v->config.profiles, out->class, &id)) {
 		out->profile = v->config.profile[id.profile].name;
 		out->group = tide_group_name[id.group];
@@ -122,8 +112,8 @@ view_ban(
 		return false;
 	ban->key[ban->length] = '\0';
 	ban->reason[TIDE_BAN_REASON_MAX] = '\0';
-	make_printable(ban->key);
-	make_printable(ban->reason);
+	tide_key_disarm(ban->key);
+	tide_key_disarm(ban->reason);
 	return true;
 }
 

@@ -8,7 +8,9 @@
 #include "view_flow.h"
 #include "water.h"
 
-#define SMOOTH_S 15.0 /* a rate is an average that forgets at this speed */
+#define SMOOTH_S 15.0	   /* a rate is an average that forgets at this speed */
+#define WEIGHT_LEAST 0.283 /* that of 5 seconds: 1 - exp(-5 / SMOOTH_S) */
+#define SECONDS_LEAST 0.001
 
 /* ---- sampling ---------------------------------------------------------- */
 
@@ -44,35 +46,55 @@ make_memos(struct water *w, const struct view *v)
 	return w->memo != NULL ? 0 : -1;
 }
 
-/* Drops since the last sample, from the marks: a level also leaks. */
-static float
-rate_of(const struct water *w, struct water_memo *m, uint32_t held,
-    uint32_t mark, uint32_t floor)
+/*
+ * Drops since the last sample, from the marks: a level also leaks.  The first
+ * drop of a new bucket only starts the clock.
+ */
+static double
+drops_of(const struct water_memo *m, bool known, uint32_t mark, uint32_t floor)
 {
-	double seconds = (double)(w->sampled_ms - w->before_ms) / 1000;
-	bool known = m->held == held && m->round + 1 == w->round;
-	bool over = ((mark | (known ? m->mark : 0)) & TIDE_MARK_OVF) != 0;
 	uint32_t from =
 	    known && tide_mark_above(m->mark, floor) ? m->mark : floor;
-	double drops =
-	    over || !tide_mark_above(mark, from) ? 0 : (mark - from) >> 2;
-	double rate;
+	uint32_t drops = tide_mark_above(mark, from) ? (mark - from) >> 2 : 0;
 
-	if (w->round <= 1 || seconds <= 0)
-		rate = NAN;
-	else if (known && over)
-		rate = m->rate;
-	else if (!known || isnan(m->rate))
-		rate = drops / (seconds > SMOOTH_S ? seconds : SMOOTH_S);
-	else
-		rate = m->rate +
-		    (drops / seconds - m->rate) *
-			(1 - exp(-seconds / SMOOTH_S));
+	return known || drops == 0 ? drops : drops - 1;
+}
+
+static void
+set_rate(struct water_item *i, const struct water_memo *m)
+{
+	double weight = fmax((double)m->weight, WEIGHT_LEAST);
+	double rate = (double)m->sum / weight;
+
+	i->rate = (float)rate;
+	/* n drops might as well have been sqrt(n) less */
+	i->sure = (float)(rate - sqrt(rate / (weight * SMOOTH_S)));
+}
+
+static void
+learn_rate(const struct water *w, struct water_item *i, uint32_t held,
+    uint32_t mark, uint32_t floor)
+{
+	struct water_memo *m = &w->memo[i->bucket];
+	bool known = m->held == held && m->round + 1 == w->round;
+	bool over = ((mark | (known ? m->mark : 0)) & TIDE_MARK_OVF) != 0;
+	double sum = known ? m->sum : 0, weight = known ? m->weight : 0;
+
+	if (w->round > 1 && !over) {
+		sum = sum * w->keep +
+		    drops_of(m, known, mark, floor) / w->seconds *
+			(1 - w->keep);
+		weight = weight * w->keep + 1 - w->keep;
+	}
 	*m = (struct water_memo){ .held = held,
 		.mark = mark,
-		.rate = (float)rate,
+		.sum = (float)sum,
+		.weight = (float)weight,
 		.round = w->round };
-	return (float)rate;
+	if (w->round > 1)
+		set_rate(i, m);
+	else
+		i->rate = i->sure = NAN;
 }
 
 static void
@@ -111,8 +133,7 @@ look_at(const struct water *w, const struct view *v, uint32_t bucket,
 	work_out(i, c, mark, w->sampled_ms);
 	if (i->level == 0)
 		return false;
-	i->rate =
-	    rate_of(w, &w->memo[bucket], held, mark, atomic_load(&c->floor));
+	learn_rate(w, i, held, mark, atomic_load(&c->floor));
 	return true;
 }
 
@@ -124,7 +145,9 @@ water_sample(struct water *w, const struct view *v, uint64_t mono_ms)
 
 	if (make_memos(w, v) < 0)
 		return -1;
-	w->before_ms = w->sampled_ms;
+	w->seconds =
+	    fmax((double)(mono_ms - w->sampled_ms) / 1000, SECONDS_LEAST);
+	w->keep = exp(-w->seconds / SMOOTH_S);
 	w->sampled_ms = mono_ms;
 	w->round++;
 	w->count = 0;
@@ -149,19 +172,18 @@ water_free(struct water *w)
 
 /* ---- one bucket -------------------------------------------------------- */
 
-/* Drops a second that stay. */
+/* Drops a second that leak. */
 static double
-net_of(const struct water_item *i)
+leak_of(const struct water_item *i)
 {
-	return isnan(i->rate) || i->leak_ms == 0
-	    ? 0
-	    : i->rate - 1000.0 / (double)i->leak_ms;
+	return 1000.0 / (double)i->leak_ms;
 }
 
 bool
 water_rises(const struct water_item *i)
 {
-	return !i->over && net_of(i) > 0;
+	return !i->over && i->leak_ms != 0 && !isnan(i->sure) &&
+	    (double)i->sure > leak_of(i);
 }
 
 double
@@ -176,7 +198,8 @@ water_time(const struct water_item *i)
 	if (i->over || i->leak_ms == 0)
 		return NAN;
 	if (water_rises(i))
-		return (i->depth + 1.0 - i->level) / net_of(i) * 1000;
+		return (i->depth + 1.0 - i->level) /
+		    ((double)i->rate - leak_of(i)) * 1000;
 	return (double)i->empty_ms;
 }
 
@@ -234,7 +257,8 @@ stands_at(const struct water_item *i)
 	double drops = i->leak_ms > 0 ? (double)i->empty_ms / (double)i->leak_ms
 				      : i->level;
 
-	return i->over || i->depth == 0 ? 1 : drops / i->depth;
+	return i->over || i->depth == 0 || drops > i->depth ? 1
+							    : drops / i->depth;
 }
 
 uint32_t

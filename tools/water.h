@@ -4,7 +4,8 @@
  *
  * There may be millions: a sample looks at marks alone, and a key is copied
  * and proved (levels.h) only for a bucket that is shown.  Rates are known from
- * the second sample on.
+ * the second sample on: averages that forget, of at least a few seconds.  Of a
+ * bucket that has run dry meanwhile we see less than came.
  */
 #ifndef TOOLS_WATER_H
 #define TOOLS_WATER_H
@@ -18,6 +19,7 @@ struct water_item {
 	uint8_t class;
 	bool over;
 	float rate; /* drops a second; NAN: not known yet */
+	float sure; /* of that, what is more than chance */
 	uint64_t leak_ms;
 	uint64_t empty_ms; /* from now */
 };
@@ -25,7 +27,7 @@ struct water_item {
 /* What we knew of a bucket at the last sample. */
 struct water_memo {
 	uint32_t held, mark;
-	float rate;
+	float sum, weight; /* of rates, the later the more; rate: sum/weight */
 	uint32_t round;
 };
 
@@ -35,13 +37,15 @@ struct water {
 	size_t count, room;
 	struct water_memo *memo;
 	uint32_t memos, round;
-	uint64_t maps, sampled_ms, before_ms;
+	uint64_t maps, sampled_ms;
+	double seconds, keep; /* since the last; what a rate keeps over them */
 };
 
 /* Take a sample.  -1: no memory. */
 int water_sample(struct water *, const struct view *, uint64_t mono_ms);
 void water_free(struct water *);
 
+/* More comes than leaks, and not by chance. */
 bool water_rises(const struct water_item *);
 
 /* Its level, as a share of what it can hold. */

@@ -13,6 +13,7 @@
 #include "tidemark/exceptions.h"
 #include "tidemark/units.h"
 #include "tool.h"
+#include "view_flow.h"
 #include "why.h"
 
 #define LAST 20u /* decisions that are shown; repeated ones count once */
@@ -74,15 +75,12 @@ tell_ban(const struct why *w, const struct tide_ban *b)
 static void
 look_at_bans(struct why *w)
 {
-	uint32_t i, n = w->view->map->control->head.bans;
 	struct tide_ban b;
+	uint32_t i;
 
-	for (i = 0; i < n; i++) {
-		if (!tide_bans_at(w->view->map->bans, i, &b))
-			continue;
-		b.key[TIDE_KEY_MAX] = '\0';
-		b.reason[TIDE_BAN_REASON_MAX] = '\0';
-		if (b.until_ms <= w->now || !question_means_ban(&w->q, &b))
+	for (i = 0; i < w->view->bans; i++) {
+		if (!view_ban(w->view, i, w->now, &b) ||
+		    !question_means_ban(&w->q, &b))
 			continue;
 		tell_ban(w, &b);
 		w->bans++;
@@ -144,6 +142,7 @@ static void
 tell_level(const struct why *w, const struct level *l)
 {
 	char next[256], empty[SHOW_MAX], leak[TIDE_UNITS_MAX];
+	bool dry = l->level == 0;
 
 	(void)next_of(l, next, sizeof next);
 	if (w->json) {
@@ -152,11 +151,11 @@ tell_level(const struct why *w, const struct level *l)
 	}
 	(void)fprintf(w->out,
 	    "%s%s%s in %s of profile %s: %u of %u\n"
-	    "  one drop leaks each %s; empty in %s\n  %s\n",
+	    "  one drop leaks each %s; empty %s%s\n  %s\n",
 	    tone(TONE_STRONG), l->key, tone(TONE_PLAIN), group_name(l->group),
 	    profile_name(w->view, l->profile), l->level, l->depth,
-	    tide_time_show(l->leak_ms, leak, sizeof leak),
-	    show_span(l->empties_ms, empty, sizeof empty), next);
+	    tide_time_show(l->leak_ms, leak, sizeof leak), dry ? "" : "in ",
+	    dry ? "now" : show_span(l->empties_ms, empty, sizeof empty), next);
 }
 
 static void

@@ -120,6 +120,20 @@ tide_keytext_clean(struct keytext *t, const char *s, size_t n)
 	}
 }
 
+void
+tide_key_disarm(char *s)
+{
+	size_t n = strlen(s), step;
+
+	for (; n > 0; s += step, n -= step) {
+		step = tide_keytext_character(s, n);
+		if (step > 0)
+			continue;
+		step = stumble(s, n);
+		memset(s, '?', step);
+	}
+}
+
 bool
 tide_keytext_is_atom(const struct keytext *t)
 {

@@ -137,6 +137,17 @@ keys +
 check "more often" sees "0.125s"
 keys - -
 check "less often" sees "0.5s"
+keys / tomas Enter
+selected_is()
+{
+	screen -e | grep -aF "$1" | grep -aF '[7m'
+}
+check "a row is selected" within "$patience" selected_is tomas@
+sed 's/hanna\.bjork/olaf/' "$D/one.mbox" >"$D/other.mbox"
+"$FEED" -s "local:$D/run/external.sock" -n 5 "$D/other.mbox" >/dev/null
+check "another moves above it" sees olaf@
+check "it stays selected" within "$patience" selected_is tomas@
+keys g
 keys ' '
 check "paused" sees PAUSED
 keys z
@@ -153,6 +164,13 @@ check "for how long" sees "min"
 keys g Enter
 check "Enter says what why says" sees "is banned for another"
 check "with its decisions" sees "Last decisions:"
+whole_words()
+{
+	screen | grep -E '^    (stage|client)=' # a line that goes on is set in
+}
+check "lines break between words" within "$patience" whole_words
+keys G
+check "G goes to its end" sees "Decisions are known since"
 keys q
 check "and back" sees "ban standing"
 keys u
@@ -227,6 +245,14 @@ whole_key()
 check "and so are whole keys" within "$patience" whole_key
 resize 30 6
 check "30x6: something is left" sees tidemark
+check "and the view's name" sees "1 Levels"
+resize 80 4
+keys G
+check "80x4: no room for rows" misses tomas@
+resize 1 1
+resize 80 24
+keys g
+check "and room again" sees tomas@
 resize 80 24
 check "80x24 again" misses PROFILE
 check "no line is too long" test "$(screen | wc -L)" -le 80
@@ -279,6 +305,35 @@ check "with NO_COLOR" sees tomas@
 check "there is none" fails colored
 tm send-keys -t plain C-c
 check "Ctrl-C ends it, too" sees "ended with 0"
+colors=
+top quit 80 24 C.UTF-8 -d 600
+check "one that looks rarely" sees "600s"
+keys + + + + + + + + + + +
+check "looks often when told so" sees "0.293s"
+seen=$(screen | head -n 1)
+another_second()
+{
+	[ "$(screen | head -n 1)" != "$seen" ]
+}
+check "at once" within "$patience" another_second
+keys "C-$backslash"
+check "SIGQUIT ends it in good order" sees "ended with 0"
+tm new-session -d -s jobs -x 80 -y 24 "env LC_ALL=C.UTF-8 sh -im"
+on="jobs"
+keys "'$B/tidemark' -c '$conf' top" Enter
+check "under a shell" sees tomas@
+keys C-z
+check "Ctrl-Z stops it" sees Stopped
+keys "stty -a" Enter
+check "and gives the terminal back" sees " icanon"
+keys clear Enter fg Enter
+check "fg goes on" sees "tomas@"
+keys q
+check "to the end" misses "tomas@"
+colors=TERM=dumb
+top dumb 80 24 C.UTF-8
+check "one that can only write lines" sees "cannot be drawn on"
+check "is an error" sees "ended with 2"
 # what libtinfo leaks then, and what hangs in LeakSanitizer when a signal comes
 # late, is not ours
 colors="TERM=nonsense ASAN_OPTIONS=detect_leaks=0"
@@ -317,6 +372,27 @@ check "is told those that there are" grep 'columns are profile group key' "$D/er
 check "a bad interval" exits 2 tidemark top -1 -d 0
 check "a bad view" exits 2 tidemark top -1 --view nonsense
 
+# A steady sender's rate is soon the one that the history of the map tells.
+rate_is_right()
+{
+	"$FEED" -s "local:$D/run/external.sock" -c 1 -m 1000 -r 8 -n 0 \
+		--client 198.51.100.20 --quiet tests/demo/sample.mbox \
+		>/dev/null 2>&1 &
+	held=$!
+	batch -b -n 9 -d 1 --json
+	kill "$held"
+	held=
+	perl -MJSON::PP -e 'while (<STDIN>) {
+			my $r = decode_json($_);
+			$mail = $r->{mail_per_s} if $r->{type} eq "state";
+			$rate = $r->{rate} if ($r->{key} // "") eq
+			    "198.51.100.20";
+		}
+		print "rate $rate, mail $mail\n";
+		exit !($rate > 0.6 * $mail && $rate < 1.6 * $mail)' <"$D/batch"
+}
+check "a rate is right after some seconds" rate_is_right
+
 # valid VIEW TYPE... - each line is a record, and these types are among them.
 valid()
 {
@@ -335,13 +411,66 @@ valid()
 	tests/demo/sample.mbox >/dev/null 2>&1 &
 held=$!
 check "a ban to be seen" tidemark ban 203.0.113.7 --reason test
-check "JSON: levels" valid levels level water
-check "bans" valid bans ban
+check "JSON: levels" valid levels state level water
+check "bans" valid bans state ban
 check "flow" valid flow flow latency
 check "memory" valid memory filter
 check "workers" within 30 valid workers worker
 check "map" valid map region book
 check "a full disk is noticed" fails sh -c \
 	"'$B/tidemark' -c '$conf' top -b -n 3 -d 0.2 >/dev/full"
+check "in JSON, too" fails sh -c \
+	"'$B/tidemark' -c '$conf' top -1 --json --view map >/dev/full"
+
+# ---- a map that is damaged, or cut short -------------------------------------
+
+kill "$held"
+held=
+daemon_stop
+cp "$D/run/live.mdb" "$D/whole"
+# All but the head of the regions is what a terminal must never be sent.
+damage()
+{
+	tidemark dump --live |
+		sed -n 's/^region name=\(.*\) offset=\(.*\) length=\([0-9]*\) .*/\1 \2 \3/p' |
+		perl -e 'open my $f, "+<", $ARGV[0] or die;
+			for (<STDIN>) {
+				my ($name, $at, $length) = split;
+				my $keep = $name eq "control" ? 1024 : 0;
+				seek $f, $at + $keep, 0;
+				print $f substr("\xc2\x9b\e[2J\a\x9b\xff" x
+				    ($length / 9 + 1), 0, $length - $keep);
+			}' "$D/run/live.mdb"
+}
+is_harmless()
+{
+	"$@" >"$D/shown" 2>&1
+	[ $? -le 2 ] || return
+	! LC_ALL=C grep -aP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$D/shown"
+}
+check "a map full of escape sequences" damage
+for view in levels bans flow memory workers map; do
+	check "is shown, harmless: $view" is_harmless tidemark top -1 --view $view
+	check "and as JSON" is_harmless tidemark top -1 --json --view $view
+done
+check "tail" is_harmless tidemark tail --once -n 100000
+check "why" is_harmless tidemark why 192.0.2.25
+check "banned" is_harmless tidemark banned
+check "bucket list" is_harmless tidemark bucket list
+
+cp "$D/whole" "$D/run/live.mdb"
+colors=
+top cut 80 24 C.UTF-8 -d 0.25
+check "a map without a daemon" sees "THE DAEMON IS NOT AT WORK"
+tidemark tail >"$D/tail" 2>&1 &
+tail=$!
+truncate -s 8192 "$D/run/live.mdb"
+check "that is cut short" sees "is truncated"
+check "is an error to tail" fails wait "$tail"
+check "which says so" grep "is truncated" "$D/tail"
+cp "$D/whole" "$D/run/live.mdb"
+check "whole again, it is read again" misses "is truncated"
+keys q
+check "and all is in good order" sees "ended with 0"
 
 tap_end
