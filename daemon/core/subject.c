@@ -59,7 +59,8 @@ tide_subject_parse(struct tide_subject *s, const struct tide_keys *keys,
 		return tide_err_set(
 		    err, "%s is nobody in particular", key.text);
 	add_key(s, &key);
-	if (strchr(text, '|') != NULL || strncmp(text, "auth:", 5) == 0)
+	if (strchr(text, '|') != NULL || strncmp(text, "auth:", 5) == 0 ||
+	    tide_key_is_cut(text, strlen(text)))
 		return 0;
 	if (text[0] == '@') {
 		s->kind = TIDE_SUBJECT_DOMAIN;
@@ -121,8 +122,7 @@ is_within(const struct tide_subject *s, const char *key, size_t length)
 	    net.bits >= s->net.bits && tide_net_contains(&s->net, &net.ip);
 }
 
-/* The tail of a shortened key: ~ and 16 hex digits. */
-#define TAIL 17u
+#define TAIL 17u /* of a key that was cut */
 
 bool
 tide_subject_may_mean(
