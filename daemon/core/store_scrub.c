@@ -45,7 +45,8 @@ struct search {
 	const struct tide_bytes *text;
 	unsigned texts;
 	struct tide_scrub *sum;
-	struct pages *pages; /* NULL: only count */
+	struct pages pages;
+	bool walked; /* else only count */
 };
 
 static int
@@ -74,7 +75,7 @@ treat(struct search *s, uint64_t from, uint64_t until, struct tide_err *err)
 		end = (from / PAGE_BYTES + 1) * PAGE_BYTES;
 		if (end > until)
 			end = until;
-		switch (tide_pages_what(s->pages, from, end, &room)) {
+		switch (tide_pages_what(&s->pages, from, end, &room)) {
 		case PLACE_NOBODYS:
 			if (overwrite(s->fd, &room, err) < 0)
 				return -1;
@@ -107,8 +108,8 @@ search_piece(struct search *s, const char *bytes, size_t n, uint64_t at,
 			from = p + 1;
 			if ((size_t)(p - bytes) >= fresh)
 				break; /* the next piece begins before it */
-			s->sum->found += s->pages == NULL;
-			if (s->pages != NULL &&
+			s->sum->found += !s->walked;
+			if (s->walked &&
 			    treat(s, at + (uint64_t)(p - bytes),
 				at + (uint64_t)(p - bytes) + s->text[i].size,
 				err) < 0)
@@ -218,16 +219,14 @@ readers_leave(struct tide_store *store)
 static int
 scrub_locked(struct search *s, struct tide_err *err)
 {
-	struct pages pages = { .kind = NULL };
-	int rc = tide_pages_walk(&pages, s->fd, err); /* S4 */
+	int rc = tide_pages_walk(&s->pages, s->fd, err); /* S4 */
 
-	if (rc == 0) {
-		s->pages = &pages;
+	s->walked = true;
+	if (rc == 0)
 		rc = search(s, err); /* S5 */
-	}
 	if (rc == 0 && fdatasync(s->fd) < 0)
 		rc = tide_err_errno(err, "overwriting what was deleted");
-	tide_pages_free(&pages);
+	tide_pages_free(&s->pages);
 	return rc;
 }
 
