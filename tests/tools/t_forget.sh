@@ -57,10 +57,12 @@ somewhere()
 knows_nothing()
 {
 	exits 1 tidemark why "$1" && exits 1 tidemark banned "$1" || return 1
-	tidemark bucket list >"$D/known"
-	tidemark tail -n 1000 --once >>"$D/known"
-	tidemark except list >>"$D/known"
-	tidemark dump >>"$D/known"
+	{
+		tidemark bucket list
+		tidemark tail -n 1000 --once
+		tidemark except list
+		tidemark dump
+	} >"$D/known"
 	[ -s "$D/known" ] && ! grep -F "$1" "$D/known" | grep -v "not$1"
 }
 
