@@ -88,19 +88,46 @@ anybody_has_tokens(const struct forgetting *f)
 	return false;
 }
 
-/* Many names: those that no bucket, ban or decision has named. */
+/* A sender and its network: nobody has a list of where it wrote from. */
+static bool
+anybody_takes_senders(const struct forgetting *f)
+{
+	unsigned p;
+
+	for (p = 0; p < f->config.profiles; p++)
+		if (f->config.profile[p].sender_key != TIDE_SENDER_ADDRESS &&
+		    tide_config_has_word(
+			f->config.profile[p].account_key, "sender"))
+			return true;
+	return false;
+}
+
+/* Has it names that no bucket, ban or decision may have named? */
+static bool
+has_many_names(const struct forgetting *f)
+{
+	switch (f->subject.kind) {
+	case TIDE_SUBJECT_DOMAIN:
+		return true;
+	case TIDE_SUBJECT_NETWORK:
+		return f->subject.net.bits < 128;
+	case TIDE_SUBJECT_ADDRESS:
+		return anybody_takes_senders(f);
+	case TIDE_SUBJECT_KEY:
+		break;
+	}
+	return false;
+}
+
 static void
 look_at_accounts(struct forgetting *f)
 {
-	bool many = f->subject.kind == TIDE_SUBJECT_DOMAIN ||
-	    (f->subject.kind == TIDE_SUBJECT_NETWORK &&
-		f->subject.net.bits < 128);
 	uint64_t longest;
 
 	(void)pthread_mutex_lock(&f->c->lock);
 	longest = f->c->longest_ms;
 	(void)pthread_mutex_unlock(&f->c->lock);
-	if (many && anybody_has_tokens(f))
+	if (has_many_names(f) && anybody_has_tokens(f))
 		leave(f, LEFT_ACCOUNTS, 1, f->now_ms + longest);
 	if (f->subject.kind != TIDE_SUBJECT_KEY && anybody_estimates(f))
 		leave(f, LEFT_ESTIMATES, 1,

@@ -40,8 +40,9 @@ static const struct word left_words[] = {
 	    "load the list anew without it, or use addresses_form = counting",
 	    "" },
 	{ "accounts",
-	    "allowances of accounts are known by a fingerprint alone: they "
-	    "fall free when they are full again",
+	    "allowances under names that nothing else has named (of accounts, "
+	    "of networks it wrote from) are fingerprints: they fall free when "
+	    "they are full again",
 	    "" },
 	{ "estimates",
 	    "estimates of others, to whom or from whom it wrote, have counted "

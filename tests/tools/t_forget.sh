@@ -226,6 +226,8 @@ check "its neighbour is not" known '192.0.2.78'
 check "an account" tidemark forget auth:erna
 check "is gone as well" nowhere auth:erna
 check "whoever is not known" exits 1 tidemark forget stranger@nowhere.example
+check "allowances it may have from some network are said" \
+    says '^left: allowances under' tidemark forget stranger@nowhere.example
 check "nonsense" exits 2 tidemark forget nonsense
 check "nobody in particular" exits 2 tidemark forget '<>'
 check "everybody" exits 2 tidemark forget 0.0.0.0/0
