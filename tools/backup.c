@@ -87,12 +87,11 @@ static bool
 is_empty(const char *dir)
 {
 	DIR *d = opendir(dir);
-	const struct dirent *e;
 	unsigned n = 0;
 
 	if (d == NULL)
 		return false;
-	while (n < 3 && (e = readdir(d)) != NULL)
+	while (n < 3 && readdir(d) != NULL)
 		n++;
 	(void)closedir(d);
 	return n <= 2;
