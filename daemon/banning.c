@@ -267,12 +267,7 @@ static void
 note_key(struct found *f, const char *text, size_t length)
 {
 	struct tide_key *key = &f->key[f->keys];
-	unsigned i;
 
-	for (i = 0; i < f->keys; i++)
-		if (f->key[i].length == length &&
-		    memcmp(f->key[i].text, text, length) == 0)
-			return;
 	f->all++;
 	if (f->keys == FORGET_BATCH)
 		return;
@@ -295,24 +290,42 @@ find_stored(void *arg, struct tide_bytes key, struct tide_bytes value,
 	return 0;
 }
 
+/* Those that stand in the map alone. */
+static int
+find_published(struct collector *c, struct found *f, struct tide_txn *txn,
+    struct tide_err *err)
+{
+	struct tide_bytes value;
+	struct tide_ban ban;
+	uint32_t i;
+	int stored = 0;
+
+	for (i = 0; stored >= 0 && i < c->map->control->head.bans; i++) {
+		if (!tide_bans_at(c->map->bans, i, &ban) ||
+		    !f->means(f->arg, ban.key, ban.length))
+			continue;
+		stored = tide_txn_get(txn, TIDE_TABLE_BANS,
+		    tide_bytes(ban.key, ban.length), &value, err);
+		if (stored == 0)
+			note_key(f, ban.key, ban.length);
+	}
+	return stored < 0 ? -1 : 0;
+}
+
 /* In the archive, and in the map: also those whose time is over. */
 static int
 find_bans(struct collector *c, struct found *f, struct tide_err *err)
 {
 	struct tide_txn *txn = tide_txn_begin(c->archive.store, false, err);
-	struct tide_ban ban;
-	uint32_t i;
 	int rc;
 
 	if (txn == NULL)
 		return -1;
 	rc = tide_txn_walk(
 	    txn, TIDE_TABLE_BANS, tide_bytes("", 0), find_stored, f, err);
+	if (rc == 0)
+		rc = find_published(c, f, txn, err);
 	tide_txn_abort(txn);
-	for (i = 0; rc == 0 && i < c->map->control->head.bans; i++)
-		if (tide_bans_at(c->map->bans, i, &ban) &&
-		    f->means(f->arg, ban.key, ban.length))
-			note_key(f, ban.key, ban.length);
 	return rc;
 }
 

@@ -106,7 +106,10 @@ add(struct collector *c, struct chore *chore)
 	return true;
 }
 
-/* Done when nothing of them is left in memory. */
+/*
+ * Done when nothing of them is left in memory: what an earlier asking, a tick
+ * or an eviction has made dead may be in limbo still, also if now none went.
+ */
 static bool
 forget(struct collector *c, struct chore *chore)
 {
@@ -124,7 +127,7 @@ forget(struct collector *c, struct chore *chore)
 	if (busy || chore->dry)
 		return !busy;
 	chore->freed = c->pool.freed + 2;
-	return chore->count == 0;
+	return false;
 }
 
 /* False: not now, again next round. */

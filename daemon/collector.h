@@ -137,8 +137,8 @@ void publish_ban(struct collector *, const struct tide_ban *);
 /* All of certain keys, in archive and map, without a word in the log; only
  * counted if dry.  How many, or -1. */
 typedef bool means_key(void *arg, const char *key, size_t length);
-int forget_bans(
-    struct collector *, means_key *, void *arg, bool dry, struct tide_err *);
+int forget_bans(struct collector *, means_key *means, void *arg, bool dry,
+    struct tide_err *);
 /* How many were stored, or -1. */
 int
 commit_bans(struct collector *, const struct tide_config *, struct tide_err *);

@@ -6,7 +6,13 @@
  * each side, so that the archive has it no more; then the archive's free room
  * is scrubbed.  Mail goes on: what comes in meanwhile makes it known again,
  * which is right.
+ *
+ * Crash: of the collector at any place: what went is gone for good, the rest
+ *        is there as it was.  Nothing is noted about how far it came, since
+ *        asking again does it all again, the checkpoints and the scrubbing
+ *        too, whether anything is still known or not.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +20,7 @@
 #include "tidemark/addresses.h"
 #include "tidemark/clock.h"
 #include "tidemark/exceptions.h"
+#include "tidemark/line.h"
 
 /* ---- who is meant ------------------------------------------------------ */
 
@@ -41,10 +48,13 @@ means(void *arg, const char *key, size_t length)
 {
 	struct forgetting *f = arg;
 
-	if (!tide_subject_means(&f->subject, key, length))
-		return false;
-	note_key(f, key, length);
-	return true;
+	if (tide_subject_means(&f->subject, key, length)) {
+		note_key(f, key, length);
+		return true;
+	}
+	if (tide_subject_may_mean(&f->subject, key, length))
+		f->left[LEFT_LONG].count = 1;
+	return false;
 }
 
 static bool
@@ -55,6 +65,17 @@ means_decision(void *arg, const struct tide_decision *d)
 }
 
 /* ---- what goes --------------------------------------------------------- */
+
+/* So that who asked, and waits, knows that we are at work. */
+static void
+say_step(const struct forgetting *f, const char *what)
+{
+	struct tide_line_out out;
+
+	tide_line_start(&out, "step");
+	tide_line_add(&out, "what", what);
+	(void)tide_line_send(&out, f->fd);
+}
 
 /* What a stopped worker holds up is not freed in time: that is said. */
 static void
@@ -152,18 +173,45 @@ forget_listed(struct forgetting *f, struct tide_err *err)
 
 /* ---- the archive ------------------------------------------------------- */
 
-/* Its names; of a domain, all that end so. */
+static int
+scrub_for(struct forgetting *f, const struct tide_key *key, unsigned keys,
+    struct tide_scrub *sum, struct tide_err *err)
+{
+	char lower[TIDE_SUBJECT_KEYS][TIDE_KEY_MAX];
+	struct tide_bytes text[TIDE_SUBJECT_KEYS];
+	unsigned i, j;
+
+	for (i = 0; i < keys; i++) {
+		for (j = 0; j < key[i].length; j++)
+			lower[i][j] = (char)tolower((uint8_t)key[i].text[j]);
+		text[i] = tide_bytes(lower[i], key[i].length);
+	}
+	return tide_store_scrub(
+	    f->c->archive.store, f->c->archive.path, text, keys, sum, err);
+}
+
+/*
+ * Its names; of a domain, all that end so.  Of a network, all that begin so:
+ * these are others', too, and only in room that is nobody's does it matter.
+ */
 static int
 scrub_once(struct forgetting *f, struct tide_scrub *sum, struct tide_err *err)
 {
-	struct tide_bytes text[TIDE_SUBJECT_KEYS];
-	unsigned i;
+	struct tide_scrub more = { .branches = 0 };
+	struct tide_key begins;
 
-	for (i = 0; i < f->subject.keys; i++)
-		text[i] = tide_bytes(
-		    f->subject.key[i].text, f->subject.key[i].length);
-	return tide_store_scrub(f->c->archive.store, f->c->archive.path, text,
-	    f->subject.keys, sum, err);
+	if (f->subject.kind == TIDE_SUBJECT_NETWORK &&
+	    f->subject.net.bits < 128) {
+		tide_subject_begins(&f->subject, &begins);
+		if (begins.length > 0 &&
+		    scrub_for(f, &begins, 1, &more, err) < 0)
+			return -1;
+	}
+	if (scrub_for(f, f->subject.key, f->subject.keys, sum, err) < 0)
+		return -1;
+	sum->waits |= more.waits;
+	f->rewrite = sum->branches + more.branches > 0;
+	return 0;
 }
 
 /* Keys in branches go when their table is written anew. */
@@ -175,7 +223,7 @@ scrub(struct forgetting *f, struct tide_err *err)
 
 	if (scrub_once(f, &sum, err) < 0)
 		return -1;
-	if (sum.branches > 0) {
+	if (f->rewrite) {
 		if (tide_store_rewrite(store, TIDE_TABLE_BANS, err) < 0 ||
 		    tide_store_rewrite(store, TIDE_TABLE_EXCEPTIONS, err) < 0 ||
 		    scrub_once(f, &sum, err) < 0)
@@ -191,9 +239,12 @@ clear_archive(struct forgetting *f, struct tide_err *err)
 {
 	unsigned side;
 
-	for (side = 0; side < 2; side++)
+	for (side = 0; side < 2; side++) {
+		say_step(f, "checkpoint");
 		if (archivist_ask(f->c, ERRAND_CHECKPOINT, err) < 0)
 			return -1;
+	}
+	say_step(f, "archive");
 	return scrub(f, err);
 }
 
@@ -203,6 +254,7 @@ forget_all(struct forgetting *f, struct tide_err *err)
 	int bans;
 
 	forget_buckets(f);
+	say_step(f, "records");
 	f->gone[FORGOT_DECISIONS] =
 	    tide_ring_erase(&f->c->map->ring, means_decision, f, f->dry);
 	bans = forget_bans(f->c, means, f, f->dry, err);

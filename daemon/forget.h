@@ -30,6 +30,8 @@ enum left {
 	LEFT_MEMORY,	/* a worker keeps it from being freed */
 	LEFT_READERS,	/* somebody reads an older state of the archive */
 	LEFT_RECORDS,	/* places in records about others */
+	LEFT_LONG,	/* names that were cut: its own, or alike */
+	LEFT_EGRESS,	/* entries about who reaches which mail server */
 	LEFTS
 };
 
@@ -37,6 +39,7 @@ enum left {
 
 struct forgetting {
 	struct collector *c;
+	int fd; /* of who asked */
 	struct tide_config config;
 	struct tide_subject subject;
 	const char *text; /* as it was asked for */
@@ -44,6 +47,7 @@ struct forgetting {
 	uint64_t now_ms;
 	struct tide_key key[FORGET_KEYS];
 	unsigned keys;
+	bool rewrite; /* branches of the archive have it */
 	unsigned gone[FORGOTTEN];
 	struct {
 		uint64_t count;

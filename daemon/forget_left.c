@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "forget.h"
+#include "tidemark/egress.h"
 #include "tidemark/exceptions.h"
 #include "tidemark/overrides.h"
 #include "tidemark/query.h"
@@ -87,19 +88,46 @@ anybody_has_tokens(const struct forgetting *f)
 	return false;
 }
 
-/* Many names: those that no bucket, ban or decision has named. */
+/* A sender and its network: nobody has a list of where it wrote from. */
+static bool
+anybody_takes_senders(const struct forgetting *f)
+{
+	unsigned p;
+
+	for (p = 0; p < f->config.profiles; p++)
+		if (f->config.profile[p].sender_key != TIDE_SENDER_ADDRESS &&
+		    tide_config_has_word(
+			f->config.profile[p].account_key, "sender"))
+			return true;
+	return false;
+}
+
+/* Has it names that no bucket, ban or decision may have named? */
+static bool
+has_many_names(const struct forgetting *f)
+{
+	switch (f->subject.kind) {
+	case TIDE_SUBJECT_DOMAIN:
+		return true;
+	case TIDE_SUBJECT_NETWORK:
+		return f->subject.net.bits < 128;
+	case TIDE_SUBJECT_ADDRESS:
+		return anybody_takes_senders(f);
+	case TIDE_SUBJECT_KEY:
+		break;
+	}
+	return false;
+}
+
 static void
 look_at_accounts(struct forgetting *f)
 {
-	bool many = f->subject.kind == TIDE_SUBJECT_DOMAIN ||
-	    (f->subject.kind == TIDE_SUBJECT_NETWORK &&
-		f->subject.net.bits < 128);
 	uint64_t longest;
 
 	(void)pthread_mutex_lock(&f->c->lock);
 	longest = f->c->longest_ms;
 	(void)pthread_mutex_unlock(&f->c->lock);
-	if (many && anybody_has_tokens(f))
+	if (has_many_names(f) && anybody_has_tokens(f))
 		leave(f, LEFT_ACCOUNTS, 1, f->now_ms + longest);
 	if (f->subject.kind != TIDE_SUBJECT_KEY && anybody_estimates(f))
 		leave(f, LEFT_ESTIMATES, 1,
@@ -175,6 +203,49 @@ look_at_settings(struct forgetting *f)
 	tide_overrides_free(&o);
 }
 
+/* ---- egress ------------------------------------------------------------ */
+
+static bool
+is_within(const struct forgetting *f, const struct tide_net *net)
+{
+	const struct tide_net *s = &f->subject.net;
+
+	return net->bits >= s->bits && net->bits > 0 &&
+	    tide_net_contains(s, &net->ip);
+}
+
+static int
+look_at_entry(void *arg, struct tide_bytes key, struct tide_bytes value,
+    struct tide_err *err)
+{
+	struct forgetting *f = arg;
+	struct tide_egress e;
+
+	(void)key;
+	(void)err;
+	if (!tide_egress_stored(value, &e))
+		return 0;
+	if (f->subject.kind == TIDE_SUBJECT_NETWORK &&
+	    (is_within(f, &e.net) || is_within(f, &e.customer)))
+		leave(f, LEFT_EGRESS, 1, 0);
+	else if (names_it(f, e.reason))
+		leave(f, LEFT_REASONS, 1, 0);
+	return 0;
+}
+
+/* Whom a postmaster has entered is the postmaster's to delete. */
+static void
+look_at_egress(struct forgetting *f)
+{
+	struct tide_err err;
+	struct tide_txn *txn = tide_txn_begin(f->c->archive.store, false, &err);
+
+	if (txn != NULL)
+		(void)tide_txn_walk(txn, TIDE_TABLE_EGRESS, tide_bytes("", 0),
+		    look_at_entry, f, &err);
+	tide_txn_abort(txn);
+}
+
 static void
 look_at_workers(struct forgetting *f)
 {
@@ -193,5 +264,6 @@ forget_look_for_rest(struct forgetting *f)
 	look_at_accounts(f);
 	look_at_reasons(f);
 	look_at_settings(f);
+	look_at_egress(f);
 	look_at_workers(f);
 }

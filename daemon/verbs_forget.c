@@ -14,7 +14,7 @@ static const char *const gone_name[FORGOTTEN] = { "buckets", "bans",
 	"allowances", "estimates", "decisions", "exceptions", "listed" };
 static const char *const left_name[LEFTS] = { "windows", "listed", "accounts",
 	"estimates", "reasons", "settings", "workers", "memory", "readers",
-	"records" };
+	"records", "long", "egress" };
 
 static int
 read_request(
@@ -73,6 +73,21 @@ log_it(const struct forgetting *f)
 	    f->gone[FORGOT_LISTED]);
 }
 
+static int
+forget(struct forgetting *f, struct tide_err *err)
+{
+	struct tide_err why;
+
+	if (forget_all(f, &why) < 0)
+		return tide_err_set(err,
+		    "%.200s (what went is gone; ask again for the rest)",
+		    why.text);
+	forget_look_for_rest(f);
+	if (!f->dry)
+		log_it(f);
+	return 0;
+}
+
 /* One at a time: it is rare, and takes what time it takes. */
 void
 do_forget(struct collector *c, int fd, const struct tide_line *line)
@@ -87,15 +102,11 @@ do_forget(struct collector *c, int fd, const struct tide_line *line)
 		return;
 	}
 	f->c = c;
+	f->fd = fd;
 	(void)pthread_mutex_lock(&one);
 	rc = read_request(f, line, &err);
 	if (rc == 0)
-		rc = forget_all(f, &err);
-	if (rc == 0) {
-		forget_look_for_rest(f);
-		if (!f->dry)
-			log_it(f);
-	}
+		rc = forget(f, &err);
 	(void)pthread_mutex_unlock(&one);
 	if (rc < 0)
 		say_err(fd, err.text);

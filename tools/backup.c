@@ -87,12 +87,11 @@ static bool
 is_empty(const char *dir)
 {
 	DIR *d = opendir(dir);
-	const struct dirent *e;
 	unsigned n = 0;
 
 	if (d == NULL)
 		return false;
-	while (n < 3 && (e = readdir(d)) != NULL)
+	while (n < 3 && readdir(d) != NULL)
 		n++;
 	(void)closedir(d);
 	return n <= 2;
@@ -103,10 +102,13 @@ static int
 find_place(struct making *m, const char *dir, struct tide_err *err)
 {
 	char *real = realpath(dir, NULL);
+	struct stat st;
 	size_t n;
 
 	if (real == NULL && errno != ENOENT)
 		return tide_err_errno(err, "%s", dir);
+	if (real == NULL && lstat(dir, &st) == 0)
+		return tide_err_set(err, "%s: is a link to nothing", dir);
 	n = strlen(real != NULL ? real : dir);
 	if (n + 32 >= sizeof m->dir || n == 0) {
 		free(real);
@@ -356,6 +358,17 @@ describe(struct making *m)
 		(void)snprintf(b->node, sizeof b->node, "unknown");
 }
 
+/* As restore will look at it: by the list, read again. */
+static int
+check(const struct making *m, struct tide_err *err)
+{
+	static struct backup again;
+
+	if (backup_read_manifest(&again, m->partial, err) < 0)
+		return -1;
+	return backup_verify(&again, m->partial, err);
+}
+
 static int
 fill(struct making *m, struct tide_err *err)
 {
@@ -365,7 +378,7 @@ fill(struct making *m, struct tide_err *err)
 	    backup_list(&m->b, m->partial, "hash.key", "", err) < 0 ||
 	    keep_configuration(m, err) < 0 ||
 	    backup_write_manifest(&m->b, m->partial, err) < 0 ||
-	    backup_verify(&m->b, m->partial, err) < 0)
+	    check(m, err) < 0)
 		return -1;
 	return stopped != 0 ? tide_err_set(err, "stopped") : 0;
 }
@@ -385,7 +398,10 @@ name_it(const struct making *m, struct tide_err *err)
 			  m->dir)
 		    : tide_err_errno(err, "%s", m->dir); /* K5 */
 	tide_files_dirname(m->dir, parent, sizeof parent);
-	return backup_sync_dir(parent, err);
+	if (backup_sync_dir(parent, err) == 0)
+		return 0;
+	(void)rename(m->dir, m->partial); /* it may not last: it is none */
+	return -1;
 }
 
 static int

@@ -54,6 +54,10 @@ int backup_read_manifest(struct backup *, const char *dir, struct tide_err *);
 /* Is every file there, and as it was?  Then, the archive is looked through. */
 int backup_verify(const struct backup *, const char *dir, struct tide_err *);
 
+/* Is the file at that path what the list says of the one so named? */
+int backup_compare(const struct backup *, const char *name, const char *path,
+    struct tide_err *);
+
 uint64_t backup_bytes(const struct backup *);
 
 /*

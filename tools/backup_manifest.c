@@ -206,7 +206,15 @@ read_whole(const char *path, struct tide_err *err)
 static bool
 is_name(const char *name)
 {
-	return name[0] != '\0' && name[0] != '/' && strstr(name, "..") == NULL;
+	size_t n;
+
+	for (;; name += n + 1) {
+		n = strcspn(name, "/");
+		if (n == 0 || (n == 2 && memcmp(name, "..", 2) == 0))
+			return false;
+		if (name[n] == '\0')
+			return true;
+	}
 }
 
 static bool
@@ -338,15 +346,32 @@ compare(const struct backup_file *want, const char *dir, struct walk *w,
 	return 0;
 }
 
-static bool
-lists(const struct backup *b, const char *name)
+static const struct backup_file *
+find(const struct backup *b, const char *name)
 {
 	unsigned i;
 
 	for (i = 0; i < b->files; i++)
 		if (strcmp(b->file[i].name, name) == 0)
-			return true;
-	return false;
+			return &b->file[i];
+	return NULL;
+}
+
+int
+backup_compare(const struct backup *b, const char *name, const char *path,
+    struct tide_err *err)
+{
+	const struct backup_file *want = find(b, name);
+	struct backup_file is;
+
+	if (want == NULL)
+		return tide_err_set(err, "%s: is not in the list", name);
+	if (measure(path, &is, NULL, err) < 0)
+		return -1;
+	if (is.size != want->size || strcmp(is.digest, want->digest) != 0)
+		return tide_err_set(
+		    err, "%s: was not copied as it is in the backup", path);
+	return 0;
 }
 
 int
@@ -356,7 +381,7 @@ backup_verify(const struct backup *b, const char *dir, struct tide_err *err)
 	unsigned i;
 	int rc = 0;
 
-	if (!lists(b, "archive.mdb") || !lists(b, "hash.key"))
+	if (find(b, "archive.mdb") == NULL || find(b, "hash.key") == NULL)
 		return tide_err_set(err,
 		    "%s/" TIDE_BACKUP_MANIFEST ": does not list archive.mdb "
 		    "and hash.key",

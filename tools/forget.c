@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "json.h"
 #include "order.h"
@@ -39,8 +40,9 @@ static const struct word left_words[] = {
 	    "load the list anew without it, or use addresses_form = counting",
 	    "" },
 	{ "accounts",
-	    "allowances of accounts are known by a fingerprint alone: they "
-	    "fall free when they are full again",
+	    "allowances under names that nothing else has named (of accounts, "
+	    "of networks it wrote from) are fingerprints: they fall free when "
+	    "they are full again",
 	    "" },
 	{ "estimates",
 	    "estimates of others, to whom or from whom it wrote, have counted "
@@ -64,6 +66,15 @@ static const struct word left_words[] = {
 	    "(a backup?) reads an older state of it: run this again",
 	    "" },
 	{ "records", "records about others have it as a part of theirs", "" },
+	{ "long",
+	    "names too long to be kept whole begin as it does, and may be its "
+	    "own: see tidemark bucket list and tidemark banned, and forget "
+	    "each as it stands there",
+	    "" },
+	{ "egress",
+	    "entries about who may reach which mail server are about it: "
+	    "tidemark egress deny del, tidemark egress permit del",
+	    "" },
 };
 
 static struct word
@@ -81,6 +92,7 @@ find_word(const struct word *words, size_t n, const char *what)
 
 static struct {
 	bool dry;
+	bool asking; /* what goes is shown first; the rest comes later */
 	uint64_t gone;
 } so_far;
 
@@ -139,7 +151,7 @@ take_line(const struct tool *t, const struct tide_line *line)
 		return;
 	if (strcmp(line->word, "gone") == 0)
 		say_gone(t, what, count);
-	else if (strcmp(line->word, "left") == 0)
+	else if (strcmp(line->word, "left") == 0 && !so_far.asking)
 		say_left(t, what,
 		    find_word(left_words,
 			sizeof left_words / sizeof *left_words, what)
@@ -176,14 +188,15 @@ say_log(const struct tool *t, const struct tide_config *c, const char *key)
 static void
 say_aside(const struct tool *t, const char *dir)
 {
-	static const char *const marks[] = { "before-restore-", ".damaged" };
+	static const char *const marks[] = { "before-restore-", ".damaged",
+		".restoring" };
 	char text[2 * TIDE_PATH_MAX + 128];
 	const struct dirent *e;
 	DIR *d = opendir(dir);
 	unsigned i;
 
 	while (d != NULL && (e = readdir(d)) != NULL) {
-		for (i = 0; i < 2; i++) {
+		for (i = 0; i < sizeof marks / sizeof *marks; i++) {
 			if (strstr(e->d_name, marks[i]) == NULL)
 				continue;
 			(void)snprintf(text, sizeof text,
@@ -201,6 +214,7 @@ static void
 say_elsewhere(const struct tool *t, const char *key)
 {
 	struct tide_config config, running;
+	char dir[TIDE_PATH_MAX];
 	uint64_t generation;
 	struct tide_err err;
 
@@ -212,6 +226,18 @@ say_elsewhere(const struct tool *t, const char *key)
 	say_log(t, &config, key);
 	say_aside(t, config.state_dir);
 	say_aside(t, config.runtime_dir);
+	if (config.live_file[0] != '\0') {
+		tide_files_dirname(config.live_file, dir, sizeof dir);
+		say_aside(t, dir);
+	}
+	if (config.ban_hook[0] != '\0')
+		say_left(t, "hook",
+		    "ban_hook was told of its bans, and may have kept that", 1,
+		    0);
+	say_left(t, "cores",
+	    "core files of programs that crashed, and swap, may hold it: "
+	    "coredumpctl list",
+	    1, 0);
 	say_left(t, "backups",
 	    "backups (tidemark backup) hold what was known when they were "
 	    "made",
@@ -235,25 +261,66 @@ finish_telling(const struct tool *t, const char *key)
 	return TOOL_NO;
 }
 
+static int
+give(const struct tool *t, const char *key)
+{
+	static struct order o = { .each = take_line };
+	struct tide_line_out request;
+
+	so_far.gone = 0;
+	tide_line_start(&request, "forget");
+	tide_line_add(&request, "key", key);
+	if (so_far.dry)
+		tide_line_add_number(&request, "dry", 1);
+	return order_give(t, &o, &request);
+}
+
+/* It cannot be undone: a person sees what goes, and is asked. */
+static int
+ask_first(const struct tool *t, const char *key)
+{
+	char answer[16] = "";
+	int code;
+
+	so_far.dry = so_far.asking = true;
+	code = give(t, key);
+	so_far.dry = so_far.asking = false;
+	if (code != TOOL_OK)
+		return TOOL_ERROR;
+	(void)fflush(stdout);
+	(void)fprintf(stderr, "Forget %s, for good? [y/N] ", key);
+	if (fgets(answer, sizeof answer, stdin) != NULL &&
+	    (answer[0] == 'y' || answer[0] == 'Y'))
+		return TOOL_OK;
+	complain("nothing was done");
+	return TOOL_NO;
+}
+
 int
 run_forget(struct tool *t)
 {
 	static const struct option longs[] = {
 		{ "dry-run", no_argument, NULL, OPT_OWN },
+		{ "yes", no_argument, NULL, OPT_OWN + 1 },
 		{ NULL, 0, NULL, 0 },
 	};
-	static struct order o = { .each = take_line };
-	struct tide_line_out request;
+	bool ask = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
 	const char *key;
+	int c, code = TOOL_OK;
 
-	while (tool_getopt(t, "", longs) != -1)
-		so_far.dry = true;
+	while ((c = tool_getopt(t, "", longs)) != -1) {
+		so_far.dry |= c == OPT_OWN;
+		ask &= c != OPT_OWN + 1;
+	}
 	key = tool_arguments(t, 1)[0];
-	tide_line_start(&request, "forget");
-	tide_line_add(&request, "key", key);
-	if (so_far.dry)
-		tide_line_add_number(&request, "dry", 1);
-	if (order_give(t, &o, &request) != TOOL_OK)
-		return TOOL_ERROR; /* 1 is: nothing was known */
-	return finish_telling(t, key);
+	if (ask && !so_far.dry && !t->json)
+		code = ask_first(t, key);
+	if (code != TOOL_OK)
+		return code;
+	code = give(t, key);
+	if (code == TOOL_OK)
+		return finish_telling(t, key);
+	if (code == TOOL_ERROR && !so_far.dry)
+		complain("run this again: a part of it may not be done");
+	return TOOL_ERROR; /* 1 is: nothing was known */
 }

@@ -1,10 +1,23 @@
 /*
  * restore - put a backup into state_dir, for the daemon that starts next.
  *
- * At no moment is there half a state: the new archive is copied beside the
- * old one, the live map is put aside first (it would be resumed, and it knows
- * of a time that the backup does not), and the archive changes by a rename.
  * What was there is moved, never deleted.
+ *
+ * PROTOCOL restore: at no moment is there half a state.
+ *  R1 the archive and the key are copied beside the old ones, compared with
+ *     the list, synced
+ *  R2 the old ones get a second name in a folder aside, which is synced
+ *  R3 the live map is moved there, since it would be resumed: it knows of a
+ *     time that the backup does not; both folders are synced
+ *  R4 the new key, then the new archive take the old names by rename; synced
+ * Crash: before R3: the old state, whole.  From R3 to the last rename: the old
+ *        archive without the live map, as after a reboot: a daemon that was
+ *        stopped has put everything into the archive, what another one knew
+ *        since its last checkpoint is in the map aside.  The key beside an
+ *        archive is of no account (archive.h).  After it: the new state.
+ *        Copies that are left over are overwritten by the next restore.
+ * Fault: before the last rename, what was moved is moved back.
+ * Test:  tests/tools/t_backup.sh, which kills it before each of these steps
  */
 #include <errno.h>
 #include <pwd.h>
@@ -33,9 +46,8 @@ struct restoring {
 	char live[TIDE_PATH_MAX + 64]; /* where the live map went, or "" */
 };
 
-/* What belongs to a state, the archive last. */
-static const char *const parts[] = { "hash.key", "archive.mdb-lock",
-	"archive.mdb" };
+/* What belongs to a state. */
+static const char *const parts[] = { "archive.mdb", "hash.key" };
 #define PARTS (sizeof parts / sizeof *parts)
 
 /* ---- may we? ----------------------------------------------------------- */
@@ -135,37 +147,45 @@ static int
 move_live(struct restoring *r, const char *stamp, struct tide_err *err)
 {
 	char path[TIDE_PATH_MAX], lock[TIDE_PATH_MAX + 8];
+	char to[sizeof r->live];
 	int rc;
 
 	(void)tide_config_live(&r->config, path, sizeof path);
-	(void)snprintf(r->live, sizeof r->live, "%s/live.mdb", r->aside);
-	rc = rename(path, r->live);
+	(void)snprintf(to, sizeof to, "%s/live.mdb", r->aside);
+	rc = rename(path, to); /* R3 */
 	if (rc < 0 && errno == EXDEV) {
-		(void)snprintf(r->live, sizeof r->live, "%s.before-restore-%s",
-		    path, stamp);
-		rc = rename(path, r->live);
+		(void)snprintf(
+		    to, sizeof to, "%s.before-restore-%s", path, stamp);
+		rc = rename(path, to);
 	}
 	if (rc < 0)
 		return tide_err_errno(err, "%s", path);
+	(void)memcpy(r->live, to, sizeof to);
 	(void)snprintf(lock, sizeof lock, "%s-lock", path);
 	(void)unlink(lock); /* LMDB's, and empty of anything to keep */
 	return 0;
 }
 
-/* The archive is linked: its old name stays until the new one takes it. */
 static int
-move_part(const struct restoring *r, const char *name, struct tide_err *err)
+sync_around(const char *path, struct tide_err *err)
+{
+	char dir[TIDE_PATH_MAX];
+
+	tide_files_dirname(path, dir, sizeof dir);
+	return backup_sync_dir(dir, err);
+}
+
+/* R2: the old name stays until the new file takes it. */
+static int
+link_part(const struct restoring *r, const char *name, struct tide_err *err)
 {
 	char from[BACKUP_PATH], to[BACKUP_PATH];
-	int rc;
 
 	(void)backup_path(r->config.state_dir, name, from);
 	(void)backup_path(r->aside, name, to);
-	if (access(from, F_OK) < 0)
-		return 0;
-	rc = strcmp(name, "archive.mdb") == 0 ? link(from, to)
-					      : rename(from, to);
-	return rc == 0 ? 0 : tide_err_errno(err, "%s", from);
+	if (link(from, to) < 0 && errno != ENOENT)
+		return tide_err_errno(err, "%s", to);
+	return 0;
 }
 
 static int
@@ -173,7 +193,7 @@ put_aside(struct restoring *r, struct tide_err *err)
 {
 	const time_t now = (time_t)(tide_clock_wall_ms() / 1000);
 	bool live = has_live(r), any = live;
-	char stamp[32] = "";
+	char stamp[32] = "", path[TIDE_PATH_MAX];
 	struct tm tm;
 	unsigned i;
 
@@ -183,13 +203,47 @@ put_aside(struct restoring *r, struct tide_err *err)
 		return 0;
 	if (gmtime_r(&now, &tm) != NULL)
 		(void)strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &tm);
-	if (make_aside(r, stamp, err) < 0 ||
-	    (live && move_live(r, stamp, err) < 0))
+	if (make_aside(r, stamp, err) < 0)
 		return -1;
 	for (i = 0; i < PARTS; i++)
-		if (move_part(r, parts[i], err) < 0)
+		if (link_part(r, parts[i], err) < 0)
 			return -1;
-	return backup_sync_dir(r->aside, err);
+	if (backup_sync_dir(r->aside, err) < 0)
+		return -1;
+	if (!live)
+		return 0;
+	(void)tide_config_live(&r->config, path, sizeof path);
+	if (move_live(r, stamp, err) < 0 || sync_around(r->live, err) < 0)
+		return -1;
+	return sync_around(path, err);
+}
+
+/* Whoever has two names needs the one aside no more. */
+static void
+put_back_part(const struct restoring *r, const char *name)
+{
+	char here[BACKUP_PATH], there[BACKUP_PATH];
+	struct stat a, b;
+
+	if (stat(backup_path(r->config.state_dir, name, here), &a) == 0 &&
+	    stat(backup_path(r->aside, name, there), &b) == 0 &&
+	    a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+		(void)unlink(there);
+}
+
+static void
+put_back(struct restoring *r)
+{
+	char path[TIDE_PATH_MAX];
+	unsigned i;
+
+	if (r->live[0] != '\0')
+		(void)rename(
+		    r->live, tide_config_live(&r->config, path, sizeof path));
+	for (i = 0; r->aside[0] != '\0' && i < PARTS; i++)
+		put_back_part(r, parts[i]);
+	if (r->aside[0] != '\0')
+		(void)rmdir(r->aside);
 }
 
 /* ---- bringing the new -------------------------------------------------- */
@@ -202,9 +256,11 @@ bring(const struct restoring *r, const char *name, mode_t mode,
 	char temp[TIDE_PATH_MAX];
 
 	(void)snprintf(temp, sizeof temp, "%s.restoring", name);
-	return backup_copy(backup_path(r->dir, name, from),
-	    backup_path(r->config.state_dir, temp, to), mode, r->uid, r->gid,
-	    err);
+	if (backup_copy(backup_path(r->dir, name, from),
+		backup_path(r->config.state_dir, temp, to), mode, r->uid,
+		r->gid, err) < 0)
+		return -1;
+	return backup_compare(&r->b, name, to, err);
 }
 
 static int
@@ -234,13 +290,19 @@ drop_copies(const struct restoring *r)
 static int
 restore(struct restoring *r, struct tide_err *err)
 {
+	char lock[BACKUP_PATH];
+
 	if (bring(r, "archive.mdb", 0640, err) < 0 ||
-	    bring(r, "hash.key", 0600, err) < 0 || put_aside(r, err) < 0 ||
+	    bring(r, "hash.key", 0600, err) < 0 || /* R1 */
+	    put_aside(r, err) < 0 ||		   /* R2, R3 */
 	    take_over(r, "hash.key", err) < 0 ||
-	    take_over(r, "archive.mdb", err) < 0) {
+	    take_over(r, "archive.mdb", err) < 0) { /* R4 */
+		put_back(r);
 		drop_copies(r);
 		return -1;
 	}
+	(void)unlink(
+	    backup_path(r->config.state_dir, "archive.mdb-lock", lock));
 	return backup_sync_dir(r->config.state_dir, err);
 }
 
@@ -314,8 +376,8 @@ go(struct restoring *r)
 		tell(r);
 		return TOOL_OK;
 	}
-	if (tool_places(r->tool, &r->config) < 0)
-		return TOOL_ERROR;
+	if (tool_config(r->tool, &r->config) < 0)
+		return TOOL_ERROR; /* else it might go to another place */
 	if (find_state(r, &err) < 0) {
 		complain("%s", err.text);
 		return TOOL_ERROR;

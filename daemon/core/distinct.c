@@ -21,16 +21,23 @@
  *        order of adds is of no account.
  *        D4 ends: a register grows at most 58 times, a word changes its
  *        period once; a worker gives up after as many tries.
- *        Forgetting keeps to that: the tag becomes that of nobody in the same
- *        period (D5, CAS, acq_rel), and the words are cleared; a worker that
- *        has found the sketch before may still raise a register in it, which
- *        nobody reads.
+ * Forgetting, by the collector:
+ *  D5 CAS tag {account, p} -> {nobody, p} acq_rel   (found no more)
+ *  D6 clear the words, then
+ *     CAS tag {nobody, p} -> 0            release   (to be claimed)
+ * Why:   between D5 and D6 nobody finds the sketch and nobody can claim it;
+ *        who claims it after D6 (D3 acquires) has empty words.  A worker that
+ *        found it before D5 may still raise one register: the next owner has
+ *        one element too many, or the words of nobody one.  A sketch that
+ *        becomes free within a period may make two claimants of another
+ *        account miss each other, as at the turn of one.
  * Turn:  of the period: a worker still in p may pass a sketch that one in
  *        p + 1 claims, and claim another for the same account.  The first in
  *        order is found from then on; the other's few elements are lost, and
  *        it falls free after two periods.
- * Crash: after D3 an empty sketch, found by the account's next add.
- * Test:  tests/core/t_distinct.c
+ * Crash: after D3 an empty sketch, found by the account's next add.  After
+ *        D5 one of nobody's, which falls free when its period is over.
+ * Test:  tests/core/t_distinct.c, tests/race/t_forget.c
  */
 #include <stdlib.h>
 #include <string.h>
@@ -220,6 +227,14 @@ clear_words(struct tide_distinct_sketch *s)
 			    &s->words[g][i], 0, memory_order_relaxed);
 }
 
+static void
+set_free(struct tide_distinct_sketch *s, uint64_t nobody) /* D6 */
+{
+	clear_words(s);
+	(void)atomic_compare_exchange_strong_explicit(
+	    &s->tag, &nobody, 0, memory_order_release, memory_order_relaxed);
+}
+
 /* At the turn of a period it may have had two. */
 bool
 tide_distinct_forget(
@@ -240,7 +255,7 @@ tide_distinct_forget(
 		    atomic_compare_exchange_strong_explicit(&s->tag, &tag,
 			tag & PERIOD_MASK, memory_order_acq_rel,
 			memory_order_relaxed)) /* D5 */
-			clear_words(s);
+			set_free(s, tag & PERIOD_MASK);
 	}
 	return known;
 }

@@ -5,11 +5,29 @@
 
 #include "tidemark/keys.h"
 
+#define TAIL 17u /* of a key that was cut: ~ and 16 digits (keys.h) */
+
+bool
+tide_key_is_cut(const char *text, size_t length)
+{
+	size_t i;
+
+	/* no character was cut in two: up to 3 bytes less */
+	if (length > TIDE_KEY_MAX || length + 3 < TIDE_KEY_MAX ||
+	    text[length - TAIL] != '~')
+		return false;
+	for (i = length - TAIL + 1; i < length; i++)
+		if (memchr("0123456789abcdef", text[i], 16) == NULL)
+			return false;
+	return true;
+}
+
 /* A key as in the log that no rule would leave as it is. */
 static bool
 is_copied(const char *text)
 {
-	return strchr(text, '|') != NULL || strncmp(text, "auth:", 5) == 0 ||
+	return tide_key_is_cut(text, strlen(text)) ||
+	    strchr(text, '|') != NULL || strncmp(text, "auth:", 5) == 0 ||
 	    strcmp(text, "<>") == 0 || strcmp(text, "local") == 0;
 }
 

@@ -515,6 +515,25 @@ tide_store_check(struct tide_store *s, struct tide_err *err)
 	return rc;
 }
 
+int
+tide_store_tree_pages(
+    struct tide_store *s, uint64_t *pages, struct tide_err *err)
+{
+	struct tide_txn *t = tide_txn_begin(s, false, err);
+	MDB_stat stat;
+	unsigned i;
+
+	if (t == NULL)
+		return -1;
+	*pages = 0;
+	for (i = 0; i < s->tables; i++)
+		if (s->table[i] != 0 &&
+		    mdb_stat(t->txn, s->table[i], &stat) == 0)
+			*pages += stat.ms_branch_pages + stat.ms_leaf_pages;
+	tide_txn_abort(t);
+	return 0;
+}
+
 bool
 tide_store_is_blank(struct tide_store *s)
 {

@@ -215,30 +215,34 @@ tide_pages_free(struct pages *p)
 
 /* Between its offsets and its nodes nothing is read. */
 static enum place
-in_tree(const struct pages *p, uint64_t number, unsigned from, unsigned until)
+in_tree(const struct pages *p, uint64_t number, struct room *room)
 {
 	struct head h;
 
 	if (pread(p->fd, &h, sizeof h, (off_t)(number * PAGE_BYTES)) !=
 	    (ssize_t)sizeof h)
 		return PLACE_RECORD;
-	if (from >= h.lower && until <= h.upper)
-		return PLACE_NOBODYS;
+	room->from = h.lower;
+	room->until = h.upper;
 	return h.flags == IS_BRANCH ? PLACE_BRANCH : PLACE_RECORD;
 }
 
 enum place
-tide_pages_what(const struct pages *p, uint64_t from, uint64_t until)
+tide_pages_what(
+    const struct pages *p, uint64_t from, uint64_t until, struct room *room)
 {
-	uint64_t number = from / PAGE_BYTES;
-	unsigned at = (unsigned)(from % PAGE_BYTES);
-	unsigned end = at + (unsigned)(until - from);
+	uint64_t number = from / PAGE_BYTES, page = number * PAGE_BYTES;
+	enum place others = PLACE_RECORD;
 
+	*room = (struct room){ 0, PAGE_BYTES };
 	if (number < 2)
 		return PLACE_RECORD; /* meta pages are left alone */
-	if (number >= p->count || p->kind[number] == UNREACHED)
-		return PLACE_NOBODYS;
-	if (p->kind[number] == TREE)
-		return in_tree(p, number, at, end);
-	return at >= p->end[number] ? PLACE_NOBODYS : PLACE_RECORD;
+	if (number < p->count && p->kind[number] == TREE)
+		others = in_tree(p, number, room);
+	else if (number < p->count && p->kind[number] == VALUE)
+		room->from = p->end[number];
+	room->from += page;
+	room->until += page;
+	return from >= room->from && until <= room->until ? PLACE_NOBODYS
+							  : others;
 }

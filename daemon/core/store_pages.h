@@ -24,7 +24,13 @@ enum place { PLACE_NOBODYS, PLACE_RECORD, PLACE_BRANCH };
 int tide_pages_walk(struct pages *, int fd, struct tide_err *);
 void tide_pages_free(struct pages *);
 
-/* Whose are these bytes, all of one page? */
-enum place tide_pages_what(const struct pages *, uint64_t from, uint64_t until);
+/* Bytes of the file that nobody reads. */
+struct room {
+	uint64_t from, until;
+};
+
+/* Whose are these bytes, all of one page?  NOBODYS: in a room that is. */
+enum place tide_pages_what(
+    const struct pages *, uint64_t from, uint64_t until, struct room *);
 
 #endif

@@ -3,6 +3,7 @@
  * overwrite it.  The file is read as LMDB 0.9 lays it out; no LMDB here.
  *
  * PROTOCOL scrub: bytes of a file that others have mapped.
+ *  S0 fill LMDB's spare pages, in a transaction that is aborted
  *  S1 search the whole file for the texts; nothing found: done
  *  S2 begin a write transaction: nobody else changes the tree
  *  S3 nobody may read an older state; else give up
@@ -10,7 +11,12 @@
  *     which belong to a value, and up to where
  *  S5 search again; overwrite what lies outside of all that, sync
  *  S6 abort the transaction: LMDB has changed nothing
- * Why:   a page that the newest tree does not refer to is free, or was freed
+ * Why:   LMDB keeps the memory of pages that it has written, and makes the
+ *        next ones of it without clearing what they do not fill: later
+ *        commits would write a deleted text into the file again (S0).  A
+ *        transaction has no more pages of that kind than the tables had, and
+ *        not many more than they have.
+ *        A page that the newest tree does not refer to is free, or was freed
  *        by the last commit; only readers of an older state look at it (S3),
  *        and no writer takes it meanwhile (S2).  The room between a page's
  *        nodes is never read.  LMDB writes the file, and maps it read-only:
@@ -39,34 +45,39 @@ struct search {
 	const struct tide_bytes *text;
 	unsigned texts;
 	struct tide_scrub *sum;
-	struct pages *pages; /* NULL: only count */
+	struct pages pages;
+	bool walked; /* else only count */
 };
 
 static int
-overwrite(int fd, uint64_t from, uint64_t until, struct tide_err *err)
+overwrite(int fd, const struct room *room, struct tide_err *err)
 {
-	static const char zero[TEXT_MAX];
-	size_t n = (size_t)(until - from);
+	static const char zero[PAGE_BYTES];
+	size_t n = (size_t)(room->until - room->from);
 
-	if (n > 0 && pwrite(fd, zero, n, (off_t)from) != (ssize_t)n)
+	if (pwrite(fd, zero, n, (off_t)room->from) != (ssize_t)n)
 		return tide_err_errno(err, "overwriting what was deleted");
 	return 0;
 }
 
-/* S5, page by page, for one that may reach over the end of one. */
+/*
+ * S5, page by page, for one that may reach over the end of one.  All of the
+ * room goes: the record was more than the text that it was found by.
+ */
 static int
 treat(struct search *s, uint64_t from, uint64_t until, struct tide_err *err)
 {
 	bool record = false, branch = false;
+	struct room room;
 	uint64_t end;
 
 	for (; from < until; from = end) {
 		end = (from / PAGE_BYTES + 1) * PAGE_BYTES;
 		if (end > until)
 			end = until;
-		switch (tide_pages_what(s->pages, from, end)) {
+		switch (tide_pages_what(&s->pages, from, end, &room)) {
 		case PLACE_NOBODYS:
-			if (overwrite(s->fd, from, end, err) < 0)
+			if (overwrite(s->fd, &room, err) < 0)
 				return -1;
 			s->sum->wiped++;
 			return 0; /* what is left is no longer that text */
@@ -97,8 +108,8 @@ search_piece(struct search *s, const char *bytes, size_t n, uint64_t at,
 			from = p + 1;
 			if ((size_t)(p - bytes) >= fresh)
 				break; /* the next piece begins before it */
-			s->sum->found += s->pages == NULL;
-			if (s->pages != NULL &&
+			s->sum->found += !s->walked;
+			if (s->walked &&
 			    treat(s, at + (uint64_t)(p - bytes),
 				at + (uint64_t)(p - bytes) + s->text[i].size,
 				err) < 0)
@@ -106,6 +117,17 @@ search_piece(struct search *s, const char *bytes, size_t n, uint64_t at,
 		}
 	}
 	return 0;
+}
+
+/* Texts are in lower case; what people wrote may not be. */
+static void
+lower(char *bytes, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (bytes[i] >= 'A' && bytes[i] <= 'Z')
+			bytes[i] = (char)(bytes[i] | 0x20);
 }
 
 /* Pieces overlap by the longest text. */
@@ -121,6 +143,7 @@ search(struct search *s, struct tide_err *err)
 		return tide_err_errno(err, "searching the archive");
 	for (at = 0; rc == 0 && n > 0; at += PIECE) {
 		n = pread(s->fd, bytes, PIECE + TEXT_MAX, (off_t)at);
+		lower(bytes, n > 0 ? (size_t)n : 0);
 		if (n < 0)
 			rc = tide_err_errno(err, "searching the archive");
 		else if (n > 0)
@@ -128,6 +151,51 @@ search(struct search *s, struct tide_err *err)
 			    n > (ssize_t)PIECE ? PIECE : (size_t)n, err);
 	}
 	free(bytes);
+	return rc;
+}
+
+/* ---- LMDB's spare pages (S0) ------------------------------------------- */
+
+#define SPARE_LEAST 1024u
+#define WHOLE_PAGE (PAGE_BYTES - 16) /* a value that fills one */
+
+/* With 16 bytes of key a leaf of such values is full to the byte, too. */
+static int
+fill_page(struct tide_txn *txn, uint64_t n, struct tide_err *err)
+{
+	static const char zero[WHOLE_PAGE];
+	uint8_t key[16];
+	unsigned i;
+
+	memset(key, 0xff, 8);
+	for (i = 0; i < 8; i++)
+		key[8 + i] = (uint8_t)(n >> (56 - 8 * i));
+	return tide_txn_put(txn, 0, tide_bytes(key, sizeof key),
+	    tide_bytes(zero, sizeof zero), err);
+}
+
+/*
+ * Twice: of the tree that is made on the way a page or two are not full; the
+ * second time that falls on others.
+ */
+static int
+clear_spare(struct tide_store *store, struct tide_err *err)
+{
+	struct tide_txn *txn;
+	uint64_t pages, i;
+	unsigned turn;
+	int rc;
+
+	rc = tide_store_tree_pages(store, &pages, err);
+	pages = SPARE_LEAST + 2 * pages;
+	for (turn = 0; rc == 0 && turn < 2; turn++) {
+		txn = tide_txn_begin(store, true, err);
+		if (txn == NULL)
+			return -1;
+		for (i = 0; rc == 0 && i < pages; i++)
+			rc = fill_page(txn, i, err);
+		tide_txn_abort(txn);
+	}
 	return rc;
 }
 
@@ -151,16 +219,14 @@ readers_leave(struct tide_store *store)
 static int
 scrub_locked(struct search *s, struct tide_err *err)
 {
-	struct pages pages = { .kind = NULL };
-	int rc = tide_pages_walk(&pages, s->fd, err); /* S4 */
+	int rc = tide_pages_walk(&s->pages, s->fd, err); /* S4 */
 
-	if (rc == 0) {
-		s->pages = &pages;
+	s->walked = true;
+	if (rc == 0)
 		rc = search(s, err); /* S5 */
-	}
 	if (rc == 0 && fdatasync(s->fd) < 0)
 		rc = tide_err_errno(err, "overwriting what was deleted");
-	tide_pages_free(&pages);
+	tide_pages_free(&s->pages);
 	return rc;
 }
 
@@ -170,7 +236,8 @@ scrub(struct tide_store *store, struct search *s, struct tide_err *err)
 	struct tide_txn *lock;
 	int rc;
 
-	if (search(s, err) < 0) /* S1 */
+	if (clear_spare(store, err) < 0 || /* S0 */
+	    search(s, err) < 0)		   /* S1 */
 		return -1;
 	if (s->sum->found == 0)
 		return 0;

@@ -59,7 +59,8 @@ tide_subject_parse(struct tide_subject *s, const struct tide_keys *keys,
 		return tide_err_set(
 		    err, "%s is nobody in particular", key.text);
 	add_key(s, &key);
-	if (strchr(text, '|') != NULL || strncmp(text, "auth:", 5) == 0)
+	if (strchr(text, '|') != NULL || strncmp(text, "auth:", 5) == 0 ||
+	    tide_key_is_cut(text, strlen(text)))
 		return 0;
 	if (text[0] == '@') {
 		s->kind = TIDE_SUBJECT_DOMAIN;
@@ -119,6 +120,43 @@ is_within(const struct tide_subject *s, const char *key, size_t length)
 	text[length] = '\0';
 	return tide_net_parse(text, &net, &err) == 0 &&
 	    net.bits >= s->net.bits && tide_net_contains(&s->net, &net.ip);
+}
+
+#define TAIL 17u /* of a key that was cut */
+
+bool
+tide_subject_may_mean(
+    const struct tide_subject *s, const char *key, size_t length)
+{
+	size_t n = length - TAIL;
+
+	return s->kind == TIDE_SUBJECT_ADDRESS && length + 4 > TIDE_KEY_MAX &&
+	    length <= TIDE_KEY_MAX && key[n] == '~' && s->key[0].length >= n &&
+	    memcmp(s->key[0].text, key, n) == 0 &&
+	    !tide_subject_means(s, key, length);
+}
+
+/*
+ * What the texts of all within begin with: numbers that the prefix covers
+ * whole, of IPv6 up to the first 0, which may be written as ::.
+ */
+void
+tide_subject_begins(const struct tide_subject *s, struct tide_key *text)
+{
+	const bool v4 = tide_ip_is_v4(&s->net.ip);
+	const uint8_t *b = s->net.ip.byte;
+	unsigned n = v4 ? 12 : 0, step = v4 ? 1 : 2, part;
+	int used = 0;
+
+	memset(text, 0, sizeof *text);
+	for (; n + step <= s->net.bits / 8u && n < 16; n += step) {
+		part = v4 ? b[n] : (unsigned)(b[n] << 8 | b[n + 1]);
+		if (!v4 && part == 0)
+			break;
+		used += snprintf(text->text + used,
+		    sizeof text->text - (size_t)used, v4 ? "%u." : "%x:", part);
+	}
+	text->length = (uint8_t)used;
 }
 
 bool

@@ -50,11 +50,15 @@
  *        Versions wrap after 4,096 incarnations: to be fooled, a worker must
  *        stand still between two instructions while one slot is claimed and
  *        becomes full again 2,048 times.
+ *        Forgetting is C1 on a slot that is not full, then CAS tag -> FREE,
+ *        as the sweep does it: all of the above holds, but that the owner
+ *        claims a full allowance where it had less, which is meant.
  * Crash: after C1: a closed slot, which anyone may claim.  After C2: a claim,
  *        which the account's next taker settles, or the sweep frees.  After
  *        S2: a full allowance; as before.  Before T1 nothing is taken, after
  *        it the charge stands, at most one.
- * Test:  tests/race/t_tokens.c, t_tokens_steps.c (schedules, step by step)
+ * Test:  tests/race/t_tokens.c, t_tokens_steps.c (schedules, step by step),
+ *        t_forget.c
  */
 #include "tokens_table.h"
 

@@ -77,8 +77,7 @@ struct tide_estimate tide_distinct_estimate(
     const struct tide_distinct *, struct tide_hash account, uint64_t now_ms);
 
 /*
- * Forget the account's sketch.  True if it had one.  The sketch is nobody's
- * from then on and falls free when its period is over.
+ * Forget the account's sketch.  True if it had one.  It can be claimed at once.
  */
 bool tide_distinct_forget(
     const struct tide_distinct *, struct tide_hash account, uint64_t now_ms);

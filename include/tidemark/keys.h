@@ -205,6 +205,9 @@ tide_key_user(const struct tide_keys *, const char *user, struct tide_key *);
 void tide_key_domain(
     const struct tide_keys *, const char *domain, struct tide_key *);
 
+/* Does a key end in the hash of one that was too long? */
+bool tide_key_is_cut(const char *key, size_t length);
+
 /* A key as someone copied it from a log line: no rule is applied. */
 void
 tide_key_text(const struct tide_keys *, const char *text, struct tide_key *);

@@ -95,6 +95,10 @@ int tide_store_reap(struct tide_store *);
 /* How many transactions read a state older than the last commit. */
 unsigned tide_store_old_readers(struct tide_store *);
 
+/* Pages of the tables' trees, without those of large values. */
+int
+tide_store_tree_pages(struct tide_store *, uint64_t *pages, struct tide_err *);
+
 /*
  * Overwrite what deleted records have left in the file: LMDB frees pages, and
  * room within pages, without touching what they held.  Looked for are certain

@@ -44,4 +44,14 @@ int tide_subject_parse(struct tide_subject *, const struct tide_keys *,
 bool
 tide_subject_means(const struct tide_subject *, const char *key, size_t length);
 
+/*
+ * A key that was too long to be kept whole (keys.h) and begins as this address
+ * does: its own from some network, or another's that begins so.
+ */
+bool tide_subject_may_mean(
+    const struct tide_subject *, const char *key, size_t length);
+
+/* Of a network: how the text of every key within begins; may be empty. */
+void tide_subject_begins(const struct tide_subject *, struct tide_key *text);
+
 #endif

@@ -18,6 +18,7 @@
 
 static const char *const tables[] = { "small", "large", NULL };
 static bool there[2][RECORDS];
+static bool forgotten[RECORDS];
 static char path[600];
 static unsigned rewritten;
 
@@ -70,6 +71,7 @@ change(struct tide_store *s, uint64_t *seed, unsigned changes)
 				 t, table, key_of(n), value_of(table, n), &err)
 			   : tide_txn_del(t, table, key_of(n), &err)) >= 0);
 		there[table][n] = put;
+		forgotten[n] = forgotten[n] && !put;
 	}
 	CHECK(tide_txn_commit(t, &err) == 0);
 }
@@ -100,6 +102,17 @@ is_in_file(unsigned n)
 
 	free(bytes);
 	return found;
+}
+
+/* Nor do later changes bring anybody back. */
+static void
+check_forgotten(void)
+{
+	unsigned n;
+
+	for (n = 0; n < RECORDS; n++)
+		CHECK_MSG(!forgotten[n] || !is_in_file(n),
+		    "record %u is in the file again", n);
 }
 
 static void
@@ -148,6 +161,7 @@ forget(struct tide_store *s, unsigned n, struct tide_scrub *sum)
 	CHECK_INT(sum->records, 0);
 	CHECK(!sum->waits);
 	CHECK_MSG(!is_in_file(n), "record %u is in the file still", n);
+	forgotten[n] = true;
 }
 
 static void
@@ -162,6 +176,7 @@ test_forgotten(void)
 	s = opened(TIDE_STORE_DURABLE);
 	for (i = 0; i < 60; i++) {
 		change(s, &seed, 50);
+		check_forgotten();
 		forget(s, (unsigned)(fixture_random(&seed) % RECORDS), &sum);
 		wiped += sum.wiped;
 		branches += sum.branches;
@@ -256,6 +271,50 @@ test_reader(void)
 	tide_store_close(s);
 }
 
+/* The rest of a record goes with the text, however that was written. */
+static void
+test_rest(void)
+{
+	static const char shout[] = "for SomeBody00001@Example.ORG, secretly";
+	static const char *const keys[] = { "a", "b", "c" };
+	struct tide_bytes text = tide_bytes("somebody00001@example.org", 25);
+	struct tide_scrub sum;
+	struct tide_store *s;
+	struct tide_err err = { "" };
+	struct tide_txn *t;
+	size_t size;
+	char *bytes;
+	unsigned i;
+
+	(void)snprintf(path, sizeof path, "%s/rest.mdb", check_tmpdir());
+	s = opened(TIDE_STORE_DURABLE);
+	for (i = 0; i < 5; i++) {
+		t = tide_txn_begin(s, true, &err);
+		CHECK(t != NULL);
+		if (i < 3)
+			CHECK(tide_txn_put(t, 0, tide_bytes(keys[i], 1),
+				  tide_bytes(shout, sizeof shout), &err) == 0);
+		else
+			CHECK(tide_txn_del(
+				  t, 0, tide_bytes(keys[i - 2], 1), &err) == 1);
+		CHECK(tide_txn_commit(t, &err) == 0);
+	}
+	CHECK(tide_store_scrub(s, path, &text, 1, &sum, &err) == 0);
+	CHECK_INT(sum.records, 1);
+	CHECK(sum.wiped > 0);
+	bytes = fixture_slurp(path, &size);
+	for (i = 0, text.data = bytes; text.data != NULL; i++) {
+		text.data = memmem(text.data,
+		    (size_t)(bytes + size - (const char *)text.data),
+		    shout + 27, sizeof shout - 28);
+		if (text.data != NULL)
+			text.data = (const char *)text.data + 1;
+	}
+	CHECK_INT(i - 1, 1); /* of the one that stands */
+	free(bytes);
+	tide_store_close(s);
+}
+
 /* ---- subjects ---------------------------------------------------------- */
 
 static const struct means_case {
@@ -319,8 +378,86 @@ test_subjects(void)
 		    "«%s»", nobody[i]);
 }
 
+static const struct begins_case {
+	const char *net, *begins;
+} begins_cases[] = {
+	{ "192.0.2.0/24", "192.0.2." },
+	{ "10.1.16.0/20", "10.1." },
+	{ "10.0.0.0/8", "10." },
+	{ "128.0.0.0/1", "" },
+	{ "2001:db8::/32", "2001:db8:" },
+	{ "2001:db8:0:5::/64", "2001:db8:" },
+	{ "2001:db8:10::/44", "2001:db8:" },
+	{ "2001:db8:a:b::/64", "2001:db8:a:b:" },
+};
+
+static void
+test_begins(void)
+{
+	static const struct tide_hash_key secret = { "secret" };
+	struct tide_key_rules rules;
+	struct tide_keys keys = { &rules, &secret };
+	struct tide_subject s;
+	struct tide_key text;
+	struct tide_err err;
+	size_t i;
+
+	tide_key_rules_defaults(&rules);
+	for (i = 0; i < sizeof begins_cases / sizeof *begins_cases; i++) {
+		CHECK(tide_subject_parse(
+			  &s, &keys, begins_cases[i].net, &err) == 0);
+		tide_subject_begins(&s, &text);
+		CHECK_STR(text.text, begins_cases[i].begins);
+		CHECK_INT(text.length, strlen(text.text));
+	}
+}
+
+/* Of a sender's key that had to be cut nobody knows whose it is. */
+static void
+test_long(void)
+{
+	static const struct tide_hash_key secret = { "secret" };
+	struct tide_key_rules rules;
+	struct tide_keys keys = { &rules, &secret };
+	struct tide_key_facts facts = { NULL, NULL, NULL };
+	struct tide_subject s;
+	struct tide_ip client;
+	struct tide_key key;
+	struct tide_err err;
+	char address[200];
+	int n;
+
+	tide_key_rules_defaults(&rules);
+	CHECK(tide_ip_parse("192.0.2.1", &client));
+	facts.client = &client;
+	facts.sender = address;
+	for (n = 20; n < 120; n++) {
+		(void)snprintf(
+		    address, sizeof address, "%0*d@long.example", n, 0);
+		address[3] = 'x';
+		CHECK(tide_key_sender(&keys, &facts, &key));
+		CHECK(tide_subject_parse(&s, &keys, address, &err) == 0);
+		CHECK_MSG(tide_subject_means(&s, key.text, key.length) !=
+			tide_subject_may_mean(&s, key.text, key.length),
+		    "%d: %s", n, key.text);
+		CHECK(n > 70 || tide_subject_means(&s, key.text, key.length));
+		if (tide_key_is_cut(key.text, key.length)) {
+			CHECK(
+			    tide_subject_parse(&s, &keys, key.text, &err) == 0);
+			CHECK(tide_subject_means(&s, key.text, key.length));
+		}
+		address[5] = 'y';
+		CHECK(tide_subject_parse(&s, &keys, address, &err) == 0);
+		CHECK(!tide_subject_means(&s, key.text, key.length));
+		CHECK(!tide_subject_may_mean(&s, key.text, key.length));
+	}
+}
+
 CHECK_CASES({ "deleted, and then not in the file", test_forgotten },
     { "nor as keys of branches", test_branches },
     { "a part of another's record is left", test_others },
     { "a reader of an older state is not disturbed", test_reader },
-    { "which keys are about whom", test_subjects })
+    { "what stood beside it goes as well", test_rest },
+    { "which keys are about whom", test_subjects },
+    { "how what is within a network begins", test_begins },
+    { "names that were cut", test_long })

@@ -8,7 +8,8 @@
  * mailboxes, while the others' are there.
  *
  * In threads (no kills) the same runs under TSan; so does erasing decisions
- * while they are written and read.
+ * while they are written and read, and forgetting an allowance and an estimate
+ * while they are used: those of others come out exactly.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -23,8 +24,10 @@
 #include "check.h"
 #include "flow_fixture.h"
 #include "tidemark/clock.h"
+#include "tidemark/distinct.h"
 #include "tidemark/ring.h"
 #include "tidemark/strings.h"
+#include "tidemark/tokens.h"
 
 #define WORKERS 4u
 #define CLASSES 4u
@@ -449,8 +452,141 @@ test_ring(void)
 	    (unsigned long long)atomic_load(&written));
 }
 
+/* ---- allowances and estimates ------------------------------------------ */
+
+#define TAKERS 4u
+#define ACCOUNTS 6u /* 0 is forgotten all the time */
+#define BURST 50u
+#define ELEMENTS 300u
+#define NOW_MS 100000000u
+
+static struct {
+	struct tide_tokens tokens;
+	struct tide_distinct distinct;
+	struct tide_allowance allowance;
+	_Atomic uint64_t taken[ACCOUNTS], uncounted, rounds;
+	atomic_bool stop;
+} accounts;
+
+static struct tide_hash
+account(uint64_t i)
+{
+	static const struct tide_hash_key secret = { "secret" };
+
+	return tide_hash(&secret, &i, sizeof i);
+}
+
+static void
+use_account(unsigned who, uint64_t element)
+{
+	struct tide_take t = { account(who), accounts.allowance, TIDE_TOKEN, 0,
+		0, 0 };
+	struct tide_hash e = account(1000 + element % ELEMENTS);
+
+	switch (tide_tokens_take(&accounts.tokens, &t, NOW_MS)) {
+	case TIDE_TOKENS_TAKEN:
+		atomic_fetch_add(&accounts.taken[who], 1);
+		break;
+	case TIDE_TOKENS_UNCOUNTED:
+		atomic_fetch_add(&accounts.uncounted, 1);
+		break;
+	case TIDE_TOKENS_SHORT:
+		break;
+	}
+	if (!tide_distinct_add(&accounts.distinct, account(who), e, NOW_MS))
+		atomic_fetch_add(&accounts.uncounted, 1);
+}
+
+static void *
+taker(void *arg)
+{
+	uint64_t seed = (uintptr_t)arg + 99, r;
+
+	while (!atomic_load(&accounts.stop)) {
+		r = fixture_random(&seed);
+		use_account((unsigned)(r >> 8) % ACCOUNTS, r >> 16);
+		atomic_fetch_add(&accounts.rounds, 1);
+	}
+	return NULL;
+}
+
+/* One block of slots, one set of sketches: all stand in each other's way. */
+static void
+set_up_accounts(void)
+{
+	const struct tide_rate slow = { BURST, 365ull * 86400000 };
+	struct tide_err err;
+
+	accounts.tokens = (struct tide_tokens){
+		fixture_shared(tide_tokens_bytes(TIDE_TOKENS_BLOCK)),
+		TIDE_TOKENS_BLOCK
+	};
+	accounts.distinct = (struct tide_distinct){
+		fixture_shared(tide_distinct_bytes(TIDE_DISTINCT_SET)),
+		TIDE_DISTINCT_SET, 86400000
+	};
+	CHECK(tide_allowance_make(&accounts.allowance, BURST, slow, &err) == 0);
+}
+
+static uint64_t
+forget_account(void)
+{
+	uint64_t n = tide_tokens_forget(&accounts.tokens, account(0)) ? 1 : 0;
+
+	(void)tide_distinct_forget(&accounts.distinct, account(0), NOW_MS);
+	return n;
+}
+
+/* A forgetting may meet the account again before it ends: 256 at most. */
+static void
+check_accounts_end(uint64_t forgettings)
+{
+	struct tide_estimate e;
+	unsigned i;
+
+	CHECK_INT(atomic_load(&accounts.uncounted), 0);
+	CHECK(
+	    atomic_load(&accounts.taken[0]) <= BURST * (256 * forgettings + 1));
+	for (i = 1; i < ACCOUNTS; i++) {
+		CHECK_INT(atomic_load(&accounts.taken[i]), BURST);
+		e = tide_distinct_estimate(
+		    &accounts.distinct, account(i), NOW_MS);
+		CHECK_MSG(e.both > ELEMENTS * 0.7 && e.both < ELEMENTS * 1.3,
+		    "account %u: %g", i, e.both);
+	}
+	(void)forget_account();
+	CHECK(!tide_tokens_known(&accounts.tokens, account(0)));
+	CHECK(!tide_distinct_known(&accounts.distinct, account(0), NOW_MS));
+	use_account(0, 1);
+	e = tide_distinct_estimate(&accounts.distinct, account(0), NOW_MS);
+	CHECK_MSG(e.both > 0.5 && e.both < 6, "as new: %g", e.both);
+}
+
+static void
+test_accounts(void)
+{
+	uint64_t forgettings = 0;
+	pthread_t t[TAKERS];
+	uintptr_t w;
+
+	set_up_accounts();
+	for (w = 0; w < TAKERS; w++)
+		CHECK(pthread_create(&t[w], NULL, taker, (void *)w) == 0);
+	while (forgettings < 2000 || atomic_load(&accounts.rounds) < 100000)
+		forgettings += forget_account();
+	atomic_store(&accounts.stop, true);
+	for (w = 0; w < TAKERS; w++)
+		CHECK(pthread_join(t[w], NULL) == 0);
+	check_accounts_end(forgettings);
+	printf("# forgotten %llu times, %llu tokens taken in between\n",
+	    (unsigned long long)forgettings,
+	    (unsigned long long)atomic_load(&accounts.taken[0]));
+}
+
 CHECK_CASES({ "threads: forgotten while it is filled", test_threads },
     { "500 workers killed: the others' drops are all there",
 	test_workers_killed },
     { "200 collectors killed: nothing is left of it", test_collectors_killed },
-    { "decisions are erased while they are written and read", test_ring })
+    { "decisions are erased while they are written and read", test_ring },
+    { "allowances and estimates are forgotten while they are used",
+	test_accounts })

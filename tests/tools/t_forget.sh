@@ -57,10 +57,12 @@ somewhere()
 knows_nothing()
 {
 	exits 1 tidemark why "$1" && exits 1 tidemark banned "$1" || return 1
-	tidemark bucket list >"$D/known"
-	tidemark tail -n 1000 --once >>"$D/known"
-	tidemark except list >>"$D/known"
-	tidemark dump >>"$D/known"
+	{
+		tidemark bucket list
+		tidemark tail -n 1000 --once
+		tidemark except list
+		tidemark dump
+	} >"$D/known"
 	[ -s "$D/known" ] && ! grep -F "$1" "$D/known" | grep -v "not$1"
 }
 
@@ -224,6 +226,8 @@ check "its neighbour is not" known '192.0.2.78'
 check "an account" tidemark forget auth:erna
 check "is gone as well" nowhere auth:erna
 check "whoever is not known" exits 1 tidemark forget stranger@nowhere.example
+check "allowances it may have from some network are said" \
+    says '^left: allowances under' tidemark forget stranger@nowhere.example
 check "nonsense" exits 2 tidemark forget nonsense
 check "nobody in particular" exits 2 tidemark forget '<>'
 check "everybody" exits 2 tidemark forget 0.0.0.0/0
@@ -236,6 +240,83 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	    setpriv --reuid=65534 --regid=65534 --clear-groups \
 	    "$B/tidemark" -c "$conf" forget eve@x.example
 fi
+
+# ---- a network, many bans, egress, long names --------------------------------
+
+mail 2 external gus@near.example 198.18.7.20 >/dev/null
+mail 2 external gus@near.example 198.18.7.21 >/dev/null
+i=0
+while [ $i -lt 70 ]; do
+	tidemark ban "$(printf '198.18.7.1%02d' $i)" --for 5h
+	i=$((i + 1))
+done >/dev/null
+check "clients of a network" within 30 known 198.18.7.21
+check "its neighbour, too" tidemark ban 198.18.70.1 --for 5h
+check "a denied server in it" tidemark egress deny add 198.18.7.200
+check "whoever wrote from there, first" tidemark forget @near.example
+check "a dry run counts each ban once" json '$r->{what} eq "bans" &&
+	$r->{count} == 70' forget --dry-run 198.18.7.0/24
+check "the network" json '$r->{what} eq "bans" && $r->{count} == 70' \
+    forget 198.18.7.0/24
+check "nobody within it is in a file" nowhere 198.18.7.
+check "its neighbour is" tidemark banned 198.18.70.1
+check "what egress has is said" says '^left: .*egress deny del' \
+    tidemark forget 198.18.7.200
+long=$(printf '%088d@long.example' 0 | tr 0 w)
+mail 1 external "$long" 192.0.2.1 >/dev/null
+check "a name that was cut" within 30 known wwwwwwww
+check "cannot be told from others, and that is said" \
+    says '^left: .*too long' tidemark forget "$long"
+check "by its key it goes" tidemark forget "$(tidemark bucket list --json |
+	sed -n 's/.*"key":"\(wwww[^"]*\)".*/\1/p' | head -n 1)"
+
+# ---- on a terminal -----------------------------------------------------------
+
+# typed ANSWER COMMAND... - on a terminal, with that typed.
+typed()
+{
+	answer=$1
+	shift
+	(sleep 0.7; echo "$answer"; sleep 1) |
+	    script -qec "$B/tidemark -c $conf $*" /dev/null
+}
+if command -v script >/dev/null; then
+	tidemark ban hal@x.example --for 5h >/dev/null
+	check "a person is asked" says 'for good?' typed n forget hal@x.example
+	check "who was shown what goes" grep -q 'would go: 1 ban' "$D/said"
+	check "and has said no" tidemark banned hal@x.example
+	check "or yes" says 'gone: 1 ban' typed y forget hal@x.example
+	check "then it is done" nowhere hal@x.example
+	tidemark ban hal@x.example --for 5h >/dev/null
+	check "or is not asked" exits 0 typed '' forget --yes hal@x.example
+fi
+
+# ---- the collector killed on the way -----------------------------------------
+
+# killed_after SECONDS - whatever it had done by then, asking again ends it.
+killed_after()
+{
+	tidemark ban kim@x.example --for 5h --reason "kim@x.example" &&
+	    tidemark except add kim@x.example || return 1
+	mail 2 external kim@x.example 192.0.2.44
+	tidemark checkpoint
+	old=$(collector)
+	(sleep "$1"; kill -9 "$old") &
+	tidemark forget kim@x.example
+	rc=$?
+	wait $!
+	echo "exit status $rc"
+	[ $rc -ne 2 ] || broken=$((broken + 1))
+	within 30 collector_is_new "$old" || return 1
+	tidemark forget kim@x.example
+	[ $? -le 1 ] && nowhere kim@x.example && tidemark audit
+}
+broken=0
+for after in 0 0.03 0.06 0.1 0.15 0.25 0.4; do
+	check "killed after $after s, and asked again" killed_after $after
+done
+echo "# $broken of 7 were cut short"
+check "some were cut short" test "$broken" -ge 1
 
 # ---- while mail of the same sender comes in ----------------------------------
 
