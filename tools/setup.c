@@ -159,15 +159,14 @@ run_setup(struct tool *t)
 		.cf = "/etc/mail/sendmail.cf",
 		.submit = "/etc/mail/submit.cf",
 		.main_dir = "/etc/postfix" };
+	static const char *const names[] = { "sendmail", "postfix", NULL };
 	enum what what = take_options(t, &s);
 	char *const *words = tool_arguments(t, 1);
 	char *root = t->root != NULL ? realpath(t->root, NULL) : NULL, *conf;
 	bool sendmail = strcmp(words[0], "sendmail") == 0;
 	int code;
 
-	if (!sendmail && strcmp(words[0], "postfix") != 0)
-		tool_misused(
-		    t, "«%s» is neither sendmail nor postfix", words[0]);
+	(void)tool_choice(t, NULL, words[0], names);
 	check_paths(t, &s);
 	if (t->root != NULL && root == NULL)
 		tool_misused(t, "there is no folder %s", t->root);
