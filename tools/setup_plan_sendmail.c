@@ -220,25 +220,96 @@ put_implied(FILE *f, const struct setup *s, const struct sm_conf *c,
 	free(text);
 }
 
+/* Daemons that sendmail adds by itself; the last one unless it is told not to. */
+static const char *const by_itself[] = { "Name=MTA", "Name=MTA-v4, Family=inet",
+	"Name=MTA-v6, Family=inet6", "Port=587, Name=MSA, M=E" };
+
+#define BY_ITSELF (sizeof by_itself / sizeof *by_itself)
+
+static bool
+cf_is_there(const struct sm_conf *cf)
+{
+	return cf->daemon_count > 0 && cf->daemon[0].line > 0;
+}
+
+/*
+ * Did sendmail add it?  Without a .cf it will, unless the .mc says otherwise;
+ * a .cf knows, also about files that the .mc includes.
+ */
+static bool
+is_implied(const char *mc, const struct sm_conf *cf, size_t which)
+{
+	bool msa = which == BY_ITSELF - 1;
+	struct mc_call call;
+	size_t i;
+
+	if (msa ? mc_has_feature(mc, "no_default_msa")
+		: mc_next(mc, "DAEMON_OPTIONS", &call))
+		return false;
+	if (!cf_is_there(cf))
+		return which == 0 || msa;
+	for (i = 0; i < cf->daemon_count; i++)
+		if (strcmp(cf->daemon[i].text, by_itself[which]) == 0)
+			return true;
+	return false;
+}
+
 static void
 put_all_implied(FILE *f, const struct setup *s, const struct sm_conf *c,
     const char *mc, const struct sm_conf *cf, bool *needed, int *code)
 {
-	struct mc_call call;
-	bool none = !mc_next(mc, "DAEMON_OPTIONS", &call);
-	bool six = cf->daemon_count > 0 &&
-	    strncmp(cf->daemon[0].name, "MTA-v", 5) == 0;
+	size_t i;
 
-	if (none && six) {
-		put_implied(f, s, c, "Name=MTA-v4, Family=inet", needed, code);
-		put_implied(f, s, c, "Name=MTA-v6, Family=inet6", needed, code);
-	} else if (none) {
-		put_implied(f, s, c, "Name=MTA", needed, code);
+	for (i = 0; i < BY_ITSELF; i++) {
+		if (!is_implied(mc, cf, i))
+			continue;
+		if (i == BY_ITSELF - 1)
+			(void)fprintf(f, "FEATURE(`no_default_msa')dnl\n");
+		put_implied(f, s, c, by_itself[i], needed, code);
 	}
-	if (!mc_has_feature(mc, "no_default_msa")) {
-		(void)fprintf(f, "FEATURE(`no_default_msa')dnl\n");
-		put_implied(f, s, c, "Port=587, Name=MSA, M=E", needed, code);
+}
+
+static bool
+stands_in(const char *mc, const char *name)
+{
+	struct mc_call call;
+	struct sm_daemon d;
+	bool same = false;
+
+	for (; !same && mc_next(mc, "DAEMON_OPTIONS", &call); mc = call.end) {
+		char *options = setup_copy(call.arg[0], call.length[0]);
+
+		sm_parse_daemon(&d, options);
+		same = d.name[0] != '\0' ? strcmp(d.name, name) == 0
+					 : strncmp(name, "Daemon", 6) == 0;
+		free(options);
 	}
+	return same;
+}
+
+/* Daemons without us that stand in no line which we could change. */
+static int
+tell_of_others(const struct setup *s, const char *mc, const struct sm_conf *cf)
+{
+	const struct sm_daemon *d;
+	size_t i, k;
+	int rc = 0;
+
+	for (i = 0; cf_is_there(cf) && i < cf->daemon_count; i++) {
+		d = &cf->daemon[i];
+		for (k = 0; k < BY_ITSELF && strcmp(d->text, by_itself[k]) != 0;
+		     k++)
+			;
+		if (k < BY_ITSELF || has_ours(s, cf, sm_filters_of(cf, d)) ||
+		    stands_in(mc, d->name))
+			continue;
+		complain("%s:%u: daemon %s has no filter of Tidemark, and no "
+			 "DAEMON_OPTIONS in %s that can be read: change it by "
+			 "hand, where it is",
+		    s->cf, d->line, d->name, s->mc);
+		rc = -1;
+	}
+	return rc;
 }
 
 /* The filters that only sendmail.cf knows: of files that .mc includes. */
@@ -326,8 +397,10 @@ plan_user(const struct setup *s, struct setup_plan *p, const struct sm_conf *c)
 	struct setup_person person;
 
 	if (user[0] != '\0' && strcmp(user, "root") != 0 &&
-	    setup_person(s, user, group != NULL ? group : "", &person))
-		plan_settings(s, p, person.group, 0);
+	    setup_person(s, user, group != NULL ? group : "", &person)) {
+		person.groups = 1; /* it takes no other */
+		plan_settings(s, p, &person, 0);
+	}
 	free(copy);
 }
 
@@ -337,9 +410,11 @@ plan_generic(const struct setup *s, struct setup_plan *p, bool apply)
 	char *new;
 
 	if (apply) {
-		complain("there is no %s%s to change", s->root, s->mc);
+		complain("there is no %s%s that can be read", s->root, s->mc);
 		return -1;
 	}
+	if (setup_exists(s, s->mc))
+		return -1; /* it is said already why it cannot be read */
 	complain("there is no %s%s; lines for a sendmail.mc in general:",
 	    s->root, s->mc);
 	p->general = true;
@@ -375,6 +450,9 @@ setup_plan_sendmail(struct setup *s, struct setup_plan *p, bool apply)
 		if (apply) /* behind it, so that it is the newer one */
 			rc = setup_build_cf(s, p, mc, new, cf);
 	}
+	if (rc == 0 && mc != NULL && tell_of_others(s, mc, &c) != 0 &&
+	    (apply || p->files == 0))
+		rc = -1;
 	if (rc == 0)
 		plan_user(s, p, &c);
 	if (rc == 0 && p->files > 0 && !apply)
