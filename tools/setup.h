@@ -111,6 +111,10 @@ bool setup_is_ours(const struct setup *, const char *name, const char *path);
 /* May the daemon give its sockets to that group? */
 bool setup_may_give(const struct setup *, const char *group);
 
+/* Is he in the group that a socket with this socket_group = will have? */
+bool setup_shares_group(
+    const struct setup *, const struct setup_person *, const char *set);
+
 /* ---- the two mail servers ---------------------------------------------- */
 
 /* What is common to both checks: setup_check.c */

@@ -43,11 +43,12 @@ void plan_command(struct setup_plan *, const char *why, const char *fmt, ...)
 void plan_free(struct setup_plan *);
 
 /*
- * Tidemark's side: let the daemon give its sockets to that group (settings,
- * and a drop-in of its unit), and serve so many connections at once.
+ * Tidemark's side: let him get at the sockets, and serve so many connections at
+ * once.  Unless he is in their group already, the daemon gives them to his own
+ * (settings, and a drop-in of its unit).
  */
-void plan_settings(const struct setup *, struct setup_plan *, const char *group,
-    unsigned connections);
+void plan_settings(const struct setup *, struct setup_plan *,
+    const struct setup_person *, unsigned connections);
 
 /* Files as differences, then the commands. */
 void plan_print(const struct setup *, const struct setup_plan *, bool done);

@@ -341,6 +341,34 @@ pf_is_internal(const struct pf_conf *c, const struct pf_service *s)
 		"yes") == 0;
 }
 
+bool
+pf_has_no_milters(const struct pf_conf *c, const struct pf_service *s)
+{
+	char buf[PF_VALUE_MAX];
+
+	return setup_listed(
+	    pf_value(c, s, "receive_override_options", buf, sizeof buf), ", \t",
+	    "no_milters");
+}
+
+bool
+pf_is_left_alone(const struct pf_conf *c, const struct pf_service *s)
+{
+	static const char *const loopback[] = { "127.",
+		"localhost:", "[::1]:", "::1:" };
+	char buf[PF_VALUE_MAX];
+	bool none = pf_value(c, s, "smtpd_milters", buf, sizeof buf)[0] == '\0';
+	size_t i;
+
+	if (!none || find(&s->own, "smtpd_milters") == NULL)
+		return none && pf_has_no_milters(c, s);
+	for (i = 0; i < sizeof loopback / sizeof *loopback; i++)
+		if (strncmp(s->column[0], loopback[i], strlen(loopback[i])) ==
+		    0)
+			return true;
+	return pf_has_no_milters(c, s) || strcmp(s->column[1], "inet") != 0;
+}
+
 /* `-' was y before compatibility level 1. */
 bool
 pf_is_chrooted(const struct pf_conf *c, const struct pf_service *s)
