@@ -152,8 +152,10 @@ plan_milter(struct draft *d, const struct pf_service *v, int profile)
 		fine = set(d, v, "smtpd_milters", list);
 	(void)pf_value(
 	    &d->p.conf, v, "milter_macro_daemon_name", buf, sizeof buf);
+	/* a name of its own may be another filter's sign (ORIGINATING) */
 	if (fine && p->daemons[0] != '\0' &&
-	    !tide_config_has_word(p->daemons, buf)) {
+	    !tide_config_has_word(p->daemons, buf) &&
+	    pf_set(&d->p.conf, v, "milter_macro_daemon_name") == NULL) {
 		word = setup_copy(p->daemons, strcspn(p->daemons, " "));
 		fine = set(d, v, "milter_macro_daemon_name", word);
 		free(word);

@@ -351,22 +351,32 @@ pf_has_no_milters(const struct pf_conf *c, const struct pf_service *s)
 	    "no_milters");
 }
 
-bool
-pf_is_left_alone(const struct pf_conf *c, const struct pf_service *s)
+static bool
+is_inside(const struct pf_service *s)
 {
 	static const char *const loopback[] = { "127.",
 		"localhost:", "[::1]:", "::1:" };
-	char buf[PF_VALUE_MAX];
-	bool none = pf_value(c, s, "smtpd_milters", buf, sizeof buf)[0] == '\0';
 	size_t i;
 
-	if (!none || find(&s->own, "smtpd_milters") == NULL)
-		return none && pf_has_no_milters(c, s);
 	for (i = 0; i < sizeof loopback / sizeof *loopback; i++)
 		if (strncmp(s->column[0], loopback[i], strlen(loopback[i])) ==
 		    0)
 			return true;
-	return pf_has_no_milters(c, s) || strcmp(s->column[1], "inet") != 0;
+	return strcmp(s->column[1], "inet") != 0;
+}
+
+/* It counts what the service says for itself: main.cf is about all of them. */
+bool
+pf_is_left_alone(const struct pf_conf *c, const struct pf_service *s)
+{
+	const struct pf_param *own = find(&s->own, "smtpd_milters");
+
+	if (own != NULL && own->value[0] != '\0')
+		return false;
+	if (find(&s->own, "receive_override_options") != NULL &&
+	    pf_has_no_milters(c, s))
+		return true;
+	return own != NULL && is_inside(s);
 }
 
 /* `-' was y before compatibility level 1. */

@@ -63,7 +63,7 @@ bool pf_has_no_milters(const struct pf_conf *, const struct pf_service *);
 
 /*
  * Does mail come back there from a content filter?  It was seen when it came
- * in: filters are switched off, or none are asked for on a loopback address.
+ * in: the service switches filters off, or asks for none on a loopback address.
  */
 bool pf_is_left_alone(const struct pf_conf *, const struct pf_service *);
 

@@ -165,6 +165,16 @@ check "an smtpd that a content filter gives mail back to is left alone" eval \
 check "so no line is missing there" eval \
 	"setup postfix | grep 'every line is there'"
 fresh
+cat >>"$T/etc/postfix/master.cf" <<-'END'
+	127.0.0.1:10025 inet n - n - - smtpd
+	  -o content_filter=
+	  -o receive_override_options=no_unknown_recipient_checks,no_milters
+END
+echo 'smtpd_milters = unix:/run/other.sock' >>"$T/etc/postfix/main.cf"
+check "also where main.cf has filters for all" exits 0 setup postfix --check
+check "and no line is missing there" eval \
+	"setup postfix | grep 'every line is there'"
+fresh
 
 # A mount, as the package has one, in a namespace of its own: a chroot is fine
 # where smtpd sees the sockets.
@@ -260,6 +270,7 @@ daemon-unfiltered%sendmail%cf '$a O DaemonPortOptions=Name=MTA-v6, Family=inet6'
 daemon-unfiltered%sendmail%cf '1i O DaemonPortOptions=Name=third, Port=2525, InputMailFilters='
 daemon-unfiltered%postfix%master '$a smtps inet n - n - - smtpd'
 daemon-unfiltered%postfix%master '/^smtp /a \  -o receive_override_options=no_address_mappings,no_milters'
+daemon-unfiltered%postfix%main '$a receive_override_options = no_milters'
 daemon-unfiltered%postfix%master '$a 192.0.2.1:2525 inet n - n - - smtpd -o smtpd_milters='
 msa-unfiltered%sendmail%cf '$a O DaemonPortOptions=Port=587, Name=MSA, M=E'
 daemon-profile%sendmail%cf 's/Name=MTA-int/Name=MTA-ext/;s/Name=MTA-ext, Port=smtp/Name=world, Port=smtp/'
@@ -636,6 +647,12 @@ sed -i '/^submission/a \  -o { smtpd_milters = unix:/run/a.sock, unix:/run/b.soc
 	"$T/etc/postfix/master.cf"
 check "and lists in braces" says 'in braces; change it by hand' \
 	setup postfix --apply
+stock
+sed -i '/sasl_auth_enable/a \  -o milter_macro_daemon_name=ORIGINATING' \
+	"$T/etc/postfix/master.cf"
+setup postfix >"$D/printed"
+check "a name that others may go by stays" lacks MTA-int "$D/printed"
+check "the socket decides" grep internal.sock "$D/printed"
 stock
 sed -i 's/$/\r/' "$T/etc/postfix/master.cf"
 check "lines that end as on other systems are understood" says \
