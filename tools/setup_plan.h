@@ -32,7 +32,8 @@ struct setup_plan {
 	size_t files;
 	struct plan_command command[PLAN_COMMANDS_MAX];
 	size_t commands;
-	bool general; /* for no machine in particular: not to be applied */
+	bool
+	    general; /* for no machine in particular, or by hand: not applied */
 };
 
 /* The plan takes over the strings; a file that stays the same is left out. */

@@ -540,6 +540,39 @@ else
 	tap_cases=$((tap_cases + 1))
 fi
 
+# A sendmail.cf by hand: lines for it, and hands off.
+fresh
+rm "$T/etc/mail/sendmail.mc"
+check "without a .mc nothing is missing in a sound .cf" says \
+	'every line is there' setup sendmail
+cat >"$T/etc/mail/sendmail.cf" <<-'END'
+	V10/Berkeley
+	O DaemonPortOptions=Name=MTA,
+	    Port=smtp
+	O DaemonPortOptions=Name=MSA, Port=587, M=Ea
+	O InputMailFilters=clam
+	Xclam, S=local:/run/clam.sock
+END
+cat >"$D/want" <<-END
+	O DaemonPortOptions=Name=MTA,    Port=smtp, InputMailFilters=clam;tidemark-ext
+	O DaemonPortOptions=Name=MSA, Port=587, M=Ea, InputMailFilters=clam;tidemark-int
+	Xtidemark-ext, S=local:/run/tidemark/external.sock, $times
+	Xtidemark-int, S=local:/run/tidemark/internal.sock, F=T, $times
+END
+cf_lines()
+{
+	setup sendmail >"$D/printed" && sed -n 's/^+//p' "$D/printed" |
+		diff "$D/want" - && lacks --apply "$D/printed" &&
+		lacks make "$D/printed"
+}
+check "a .cf by hand gets lines of its own kind" cf_lines
+check "but nothing is applied to it" exits 2 setup sendmail --apply
+check "it is as it was" lacks tidemark "$T/etc/mail/sendmail.cf"
+printf 'V10/Berkeley' >"$T/etc/mail/sendmail.cf"
+check "not even a daemon: it gets its line" says \
+	'^+O DaemonPortOptions=Name=MTA, InputMailFilters=tidemark-ext' \
+	setup sendmail
+
 # RunAsUser: the user's group, and a drop-in.
 mc "FEATURE(\`no_default_msa')dnl" "DAEMON_OPTIONS(\`Name=MTA-ext')dnl"
 echo 'O RunAsUser=smmta' >>"$T/etc/mail/sendmail.cf"
