@@ -250,6 +250,7 @@ socket-kind%postfix%mv $T/run/tidemark/external.sock $T/away && mkdir $T/run/tid
 socket-link%sendmail%mv $T/run/tidemark/external.sock $T/away && ln -s $T/away $T/run/tidemark/external.sock%mv -f $T/away $T/run/tidemark/external.sock
 socket-deaf%sendmail%mv $T/run/tidemark $T/awake && perl -MIO::Socket::UNIX -e 'mkdir $ARGV[0]; IO::Socket::UNIX->new(Local => "$ARGV[0]/$_.sock", Listen => 1) or die $! for "external"; symlink "$ARGV[1]/$_.sock", "$ARGV[0]/$_.sock" for ()' $T/run/tidemark $T/awake && mv $T/awake/internal.sock $T/run/tidemark%mv $T/run/tidemark/internal.sock $T/awake; rm -rf $T/run/tidemark; mv $T/awake $T/run/tidemark
 socket-rights%sendmail%cf '1i O RunAsUser=smmta'
+socket-rights%sendmail%cf '1i O RunAsUser=smmta' && change group 's/^postfix:.*/&,smmta/'
 socket-rights%postfix%chmod 600 $T/run/tidemark/external.sock%chmod 660 $T/run/tidemark/external.sock
 socket-rights%postfix%chmod 700 $T/run/tidemark%chmod 755 $T/run/tidemark
 socket-folder%sendmail%chmod 775 $T/run/tidemark%chmod 755 $T/run/tidemark
@@ -581,6 +582,10 @@ check "RunAsUser: its group gets the sockets" says '^+socket_group = smmta' \
 	setup sendmail
 check "and the daemon may give them to it" says '^+SupplementaryGroups=smmta' \
 	setup sendmail
+mkdir -p "${dropin%/*}"
+printf '[Service]\nSupplementaryGroups=other\n' >"$dropin"
+check "beside the groups that it has" eval \
+	"! setup sendmail | grep '^-.*SupplementaryGroups'"
 
 # ---- Postfix: print, apply, undo ------------------------------------------------
 
@@ -680,6 +685,11 @@ sed -i '/^submission/a \  -o { smtpd_milters = unix:/run/a.sock, unix:/run/b.soc
 	"$T/etc/postfix/master.cf"
 check "and lists in braces" says 'in braces; change it by hand' \
 	setup postfix --apply
+stock
+sed -i '/^submission/a \  -o smtpd_milters=unix:/run/a.sock\n  -o smtpd_milters=unix:/run/b.sock' \
+	"$T/etc/postfix/master.cf"
+check "of two lines the one that counts is changed" says \
+	'^-  -o smtpd_milters=unix:/run/b.sock$' setup postfix
 stock
 sed -i '/sasl_auth_enable/a \  -o milter_macro_daemon_name=ORIGINATING' \
 	"$T/etc/postfix/master.cf"
