@@ -98,6 +98,9 @@ mistake "an option without its value" "--from what?" query --from
 mistake "a letter without its value" "-n what?" tail -n
 mistake "a value too many" "--json takes no value" status --json=yes
 mistake "a value too many for its own" "--once takes no value" tail --once=1
+esc=$(printf '\033')
+run 2 "a${esc}[31m" && says err 'a?[31m' && ! grep -q "$esc" "$dir/err"
+check $? "what is said on a terminal gives it no commands"
 mistake "a word too many" "«now» is one word too many" seal now
 mistake "no such colour" "auto, always and never" --color=blue status
 mistake "nearly one" "did you mean always?" --color=alway status
