@@ -21,7 +21,7 @@ struct setup {
 	const char *root; /* "", or DIR without a slash at its end */
 	struct tide_config config;
 	const char *conf; /* tidemark.conf, there or not */
-	bool conf_there;
+	bool conf_there, conf_wrong;
 	const char *mc, *cf, *submit; /* sendmail's */
 	const char *main_dir;	      /* Postfix's */
 	const char *program;	      /* sendmail or postconf; NULL: look */

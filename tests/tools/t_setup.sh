@@ -541,6 +541,16 @@ else
 	tap_cases=$((tap_cases + 1))
 fi
 
+# By settings that are wrong nothing is changed.
+mc "FEATURE(\`no_default_msa')dnl" "DAEMON_OPTIONS(\`Name=MTA-ext')dnl"
+echo "max_wrokers = 7" >>"$T/etc/tidemark/tidemark.conf"
+snapshot >"$D/0"
+check "by wrong settings nothing is applied" exits 2 setup sendmail --apply \
+	--program "$D/sendmail"
+check "all is as before" untouched
+check "and it says so" says 'mend them first' setup sendmail --apply \
+	--program "$D/sendmail"
+
 # A sendmail.cf by hand: lines for it, and hands off.
 fresh
 rm "$T/etc/mail/sendmail.mc"
