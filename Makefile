@@ -205,7 +205,8 @@ $(B)/tests/fuzz/t_policy $(B)/tests/fuzz/fuzz_policy: \
 $(B)/tests/fuzz/t_web $(B)/tests/fuzz/fuzz_web: $(WEB_PARTS)
 $(B)/tests/fuzz/t_setup $(B)/tests/fuzz/fuzz_setup: \
 	$(call obj,$(addprefix tools/,setup_mc.c setup_postfix_cf.c \
-	setup_postfix_edit.c setup_sendmail_cf.c setup_text.c output.c))
+	setup_postfix_edit.c setup_postfix_list.c setup_sendmail_cf.c \
+	setup_text.c output.c))
 SCRIPTS  := $(wildcard tests/tools/t_*.sh tests/tree/t_*.sh tests/race/t_*.sh \
 	tests/demo/t_*.sh tests/rig/t_*.sh tests/model/t_*.sh \
 	tests/corpus/t_*.sh tests/reproduce/t_*.sh tests/web/t_*.sh)

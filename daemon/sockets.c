@@ -14,8 +14,6 @@
 #include "daemon.h"
 #include "tidemark/listen.h"
 
-#define MTA_GROUP "tidemark-mta"
-
 /* ---- inet:PORT@ADDRESS ------------------------------------------------- */
 
 static int
@@ -62,7 +60,7 @@ listen_inet(const char *text, struct tide_err *err)
 static void
 offer_to_mta(const char *path)
 {
-	const struct group *g = getgrnam(MTA_GROUP);
+	const struct group *g = getgrnam(TIDE_MTA_GROUP);
 
 	if (g != NULL)
 		(void)!chown(path, (uid_t)-1, g->gr_gid);

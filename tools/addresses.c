@@ -227,18 +227,14 @@ static const struct {
 static enum verb
 read_verb(const struct tool *t)
 {
-	const char *word = optind < t->argc ? t->argv[optind] : "";
-	unsigned i;
+	const char *names[VERBS + 1] = { NULL };
+	size_t i;
 
-	for (i = 0; i < VERBS && strcmp(verbs[i].name, word) != 0; i++)
-		;
-	if (i == VERBS)
-		tool_misused(t,
-		    "«%s» is none of load, add, del, test, stats, merge, "
-		    "export and check-against",
-		    word);
+	for (i = 0; i < VERBS; i++)
+		names[i] = verbs[i].name;
+	i = tool_choice(t, NULL, tool_word(t), names);
 	if (t->argc - optind - 1 < verbs[i].least)
-		tool_misused(t, "%s what?", word);
+		tool_misused(t, "%s what?", names[i]);
 	if (verbs[i].least == 0)
 		(void)tool_arguments(t, 1);
 	return (enum verb)i;

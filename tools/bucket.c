@@ -251,11 +251,10 @@ reset(const struct tool *t, const struct view *v, const struct wish *w,
 static enum sort
 read_sort(const struct tool *t, const char *word)
 {
-	if (strcmp(word, "level") == 0)
-		return SORT_LEVEL;
-	if (strcmp(word, "key") != 0)
-		tool_misused(t, "--sort is one of level and key");
-	return SORT_KEY;
+	static const char *const names[] = { "level", "key", NULL };
+
+	return tool_choice(t, "--sort", word, names) == 0 ? SORT_LEVEL
+							  : SORT_KEY;
 }
 
 static void
@@ -286,36 +285,39 @@ read_options(struct tool *t, struct wish *w)
 static void
 check_wish(const struct tool *t, const struct view *v, const struct wish *w)
 {
-	unsigned g = 0;
+	const char *names[TIDE_GROUPS + TIDE_PROFILES_MAX + 1] = { NULL };
+	unsigned g = 0, i;
 
 	while (w->group != NULL && g < TIDE_GROUPS &&
 	    strcasecmp(w->group, tide_group_name[g]) != 0)
 		g++;
-	if (g == TIDE_GROUPS)
-		tool_misused(t, "there is no group «%s»", w->group);
-	if (w->profile != NULL &&
-	    tide_config_profile(&v->config, w->profile) < 0)
-		tool_misused(t, "there is no profile «%s»", w->profile);
+	if (g == TIDE_GROUPS) {
+		memcpy(names, tide_group_name, sizeof tide_group_name);
+		(void)tool_choice(t, "--group", w->group, names);
+	}
+	if (w->profile == NULL)
+		return;
+	for (i = 0; i < v->config.profiles; i++)
+		names[i] = v->config.profile[i].name;
+	(void)tool_choice(t, "--profile", w->profile, names);
 }
 
 int
 run_bucket(struct tool *t)
 {
+	static const char *const names[] = { "list", "reset", NULL };
 	struct wish w = { .sort = SORT_LEVEL };
 	struct view v;
-	const char *what;
+	bool lists;
 	int code;
 
 	read_options(t, &w);
-	what = optind < t->argc ? t->argv[optind] : "";
-	if (strcmp(what, "list") != 0 && strcmp(what, "reset") != 0)
-		tool_misused(t, "«%s» is none of list and reset", what);
-	(void)tool_arguments(t, what[0] == 'l' ? 1 : 2);
+	lists = tool_choice(t, NULL, tool_word(t), names) == 0;
+	(void)tool_arguments(t, lists ? 1 : 2);
 	if (view_open_for(t, &v) != TOOL_OK)
 		return TOOL_ERROR;
 	check_wish(t, &v, &w);
-	code = what[0] == 'l' ? show(t, &v, &w)
-			      : reset(t, &v, &w, t->argv[optind + 1]);
+	code = lists ? show(t, &v, &w) : reset(t, &v, &w, t->argv[optind + 1]);
 	view_close(&v);
 	return code;
 }

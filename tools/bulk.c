@@ -176,7 +176,8 @@ run_bulk(struct tool *t)
 		{ "to", required_argument, NULL, OPT_TO },
 		{ NULL, 0, NULL, 0 },
 	};
-	const char *to[SIGN_RECIPIENTS], *what;
+	static const char *const names[] = { "test", "stats", NULL };
+	const char *to[SIGN_RECIPIENTS];
 	size_t recipients = 0;
 
 	while (tool_getopt(t, "", longs) != -1) {
@@ -185,11 +186,9 @@ run_bulk(struct tool *t)
 			    t, "at most %u recipients", SIGN_RECIPIENTS);
 		to[recipients++] = optarg;
 	}
-	what = optind < t->argc ? t->argv[optind] : "";
-	if (strcmp(what, "test") == 0 && t->argc - optind <= 2)
+	if (tool_choice(t, NULL, tool_word(t), names) == 0 &&
+	    t->argc - optind <= 2)
 		return test(t, t->argv[optind + 1], to, recipients);
-	if (strcmp(what, "stats") != 0 && strcmp(what, "test") != 0)
-		tool_misused(t, "«%s» is neither test nor stats", what);
 	(void)tool_arguments(t, 1);
 	return stats(t);
 }

@@ -2,38 +2,68 @@
  * config - configtest, and the settings on show.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "json.h"
 #include "output.h"
 #include "tidemark/params.h"
 #include "tool.h"
 
-int
-run_configtest(struct tool *t)
+static void
+put_verdict(const struct tool *t, const char *path, bool fine)
 {
-	static const struct option none[] = { { NULL, 0, NULL, 0 } };
-	struct tide_config config;
-	const char *path;
 	struct json j;
 
-	while (tool_getopt(t, "", none) != -1)
-		;
-	(void)tool_arguments(t, 0);
-	if (tool_config(t, &config) < 0)
-		return TOOL_NO;
-	path = tool_config_path(t);
-	if (!t->json) {
+	if (!t->json && fine)
 		printf("%s: fine\n", path != NULL ? path : "built-in settings");
-		return TOOL_OK;
-	}
+	if (!t->json)
+		return;
 	j = json_record(stdout, "configtest");
 	if (path != NULL)
 		json_text(&j, "file", path);
 	else
 		json_null(&j, "file");
-	json_bool(&j, "fine", true);
+	json_bool(&j, "fine", fine);
 	json_record_end(&j);
-	return TOOL_OK;
+}
+
+/* One of them a line. */
+static void
+put_complaints(const struct tool *t, char *text)
+{
+	char *rest = NULL, *line = strtok_r(text, "\n", &rest);
+	struct json j;
+
+	for (; line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+		(void)fprintf(stderr, "%s\n", line);
+		if (!t->json)
+			continue;
+		j = json_record(stdout, "complaint");
+		json_text(&j, "text", line);
+		json_record_end(&j);
+	}
+}
+
+int
+run_configtest(struct tool *t)
+{
+	static const struct option none[] = { { NULL, 0, NULL, 0 } };
+	struct tide_complaints complaints = { 0 };
+	struct tide_config config;
+	const char *path;
+	bool fine;
+
+	while (tool_getopt(t, "", none) != -1)
+		;
+	(void)tool_arguments(t, 0);
+	path = tool_config_path(t);
+	fine =
+	    path == NULL || tide_config_load(&config, path, &complaints) == 0;
+	if (!fine && complaints.text != NULL)
+		put_complaints(t, complaints.text);
+	tide_complaints_free(&complaints);
+	put_verdict(t, path, fine);
+	return fine ? TOOL_OK : TOOL_NO;
 }
 
 /* ---- config ------------------------------------------------------------ */

@@ -135,19 +135,18 @@ run_bypass(struct tool *t)
 		{ "for", required_argument, NULL, OPT_OWN },
 		{ NULL, 0, NULL, 0 },
 	};
+	static const char *const names[] = { "on", "off", "status", NULL };
 	uint64_t for_ms = 0;
 	const char *what;
 
 	while (tool_getopt(t, "", longs) != -1)
 		for_ms = tool_for(t, optarg, "no bypass; say off");
 	what = tool_arguments(t, 1)[0];
-	if (strcmp(what, "on") == 0)
+	if (tool_choice(t, NULL, what, names) == 0)
 		return set_bypass(t, for_ms != 0 ? for_ms : BYPASS_DEFAULT_MS);
 	if (for_ms != 0)
 		tool_misused(t, "--for belongs to on");
 	if (strcmp(what, "off") == 0)
 		return set_bypass(t, 0);
-	if (strcmp(what, "status") != 0)
-		tool_misused(t, "«%s» is none of on, off and status", what);
 	return show_bypass(t);
 }

@@ -161,6 +161,8 @@ run_counters(struct tool *t)
 	while (tool_getopt(t, "", longs) != -1)
 		man = true;
 	(void)tool_arguments(t, 0);
+	if (man && t->json)
+		tool_misused(t, "--man stands alone");
 	if (!man)
 		return list(t);
 	for (i = 0; i < TIDE_COUNTER_COUNT; i++)

@@ -7,7 +7,6 @@
 
 #include "egress.h"
 #include "output.h"
-#include "tidemark/nearest.h"
 #include "tidemark/units.h"
 
 enum {
@@ -129,7 +128,10 @@ static int
 run_list(const struct tool *t, const struct egress_options *o,
     enum tide_egress_kind kind, char **words, int n)
 {
-	const char *what = n > 0 ? words[0] : "";
+	static const char *const names[] = { "add", "del", "list", "import",
+		"check", NULL };
+	const char *what =
+	    names[tool_choice(t, NULL, n > 0 ? words[0] : NULL, names)];
 
 	words++;
 	n--;
@@ -141,24 +143,9 @@ run_list(const struct tool *t, const struct egress_options *o,
 		return egress_ask(t, kind, words, n);
 	if (strcmp(what, "import") == 0)
 		return egress_import(t, o, kind, one_word(t, words, n, "file"));
-	if (strcmp(what, "list") != 0)
-		tool_misused(
-		    t, "«%s» is none of add, del, list, import, check", what);
 	if (n > 0)
 		tool_misused(t, "«%s» is one word too many", words[0]);
 	return egress_print_all(t, kind);
-}
-
-static void
-misnamed(const struct tool *t, const char *what)
-{
-	static const char *const names[] = { "deny", "permit", "check", "apply",
-		"show", "stats", "remove" };
-	const char *close =
-	    tide_nearest(what, names, sizeof names / sizeof *names);
-
-	tool_misused(t, "«%s» is none of its words%s%s", what,
-	    close != NULL ? "; did you mean " : "", close != NULL ? close : "");
 }
 
 static int
@@ -177,6 +164,8 @@ run_word(const struct tool *t, const struct egress_options *o, const char *what)
 int
 run_egress(struct tool *t)
 {
+	static const char *const names[] = { "deny", "permit", "check", "apply",
+		"show", "stats", "remove", NULL };
 	struct egress_options o = { .port = 25,
 		.timeout_ms = 10000,
 		.rcpt = "postmaster@example.com" };
@@ -186,16 +175,12 @@ run_egress(struct tool *t)
 	read_options(t, &o);
 	words = t->argv + optind;
 	n = t->argc - optind;
-	if (n == 0)
-		tool_misused(t, "what is wanted?");
+	(void)tool_choice(t, NULL, tool_word(t), names);
 	if (strcmp(words[0], "deny") == 0)
 		return run_list(t, &o, TIDE_EGRESS_DENY, words + 1, n - 1);
 	if (strcmp(words[0], "permit") == 0)
 		return run_list(t, &o, TIDE_EGRESS_PERMIT, words + 1, n - 1);
 	if (strcmp(words[0], "check") == 0)
 		return egress_check(t, &o, words + 1, n - 1);
-	if (strcmp(words[0], "apply") != 0 && strcmp(words[0], "show") != 0 &&
-	    strcmp(words[0], "stats") != 0 && strcmp(words[0], "remove") != 0)
-		misnamed(t, words[0]);
 	return run_word(t, &o, words[0]);
 }

@@ -115,6 +115,7 @@ run_except(struct tool *t)
 		{ "reason", required_argument, NULL, OPT_REASON },
 		{ NULL, 0, NULL, 0 },
 	};
+	static const char *const names[] = { "add", "del", "list", NULL };
 	const char *reason = "", *what;
 	char *const *keys;
 	int n;
@@ -124,15 +125,13 @@ run_except(struct tool *t)
 	if (strlen(reason) > TIDE_EXCEPTION_REASON_MAX)
 		tool_misused(t, "a reason has at most %d characters",
 		    TIDE_EXCEPTION_REASON_MAX);
-	what = optind < t->argc ? t->argv[optind] : "";
+	what = names[tool_choice(t, NULL, tool_word(t), names)];
 	keys = t->argv + optind + 1;
 	n = t->argc - optind - 1;
 	if (strcmp(what, "list") == 0) {
 		(void)tool_arguments(t, 1);
 		return list(t);
 	}
-	if (strcmp(what, "add") != 0 && strcmp(what, "del") != 0)
-		tool_misused(t, "«%s» is none of add, del and list", what);
 	if (n < 1)
 		tool_misused(t, "whom?");
 	return what[0] == 'a' ? add(t, keys, n, reason) : del(t, keys, n);

@@ -1,6 +1,7 @@
 /*
  * options - the command line and the settings, the same for all subcommands.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "output.h"
+#include "tidemark/nearest.h"
 #include "tool.h"
 #include "view_flow.h"
 
@@ -34,12 +36,14 @@ tool_misused(const struct tool *t, const char *fmt, ...)
 	const char *name = t->command != NULL ? t->command->name : "";
 	char text[512];
 	va_list ap;
+	bool asks;
 
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	complain("%s%s%s; see tidemark %s%s--help", name,
-	    name[0] != '\0' ? ": " : "", text, name,
+	asks = text[0] != '\0' && text[strlen(text) - 1] == '?';
+	complain("%s%s%s%s tidemark %s%s--help", name,
+	    name[0] != '\0' ? ": " : "", text, asks ? "  See" : "; see", name,
 	    name[0] != '\0' ? " " : "");
 	exit(TOOL_ERROR);
 }
@@ -61,6 +65,8 @@ tool_for(const struct tool *t, const char *text, const char *zero_is)
 static bool
 take_shared(struct tool *t, int c)
 {
+	static const char *const colors[] = { "auto", "always", "never", NULL };
+
 	switch (c) {
 	case 'c':
 		t->conf = optarg;
@@ -72,9 +78,8 @@ take_shared(struct tool *t, int c)
 		t->json = true;
 		return true;
 	case OPT_COLOR:
-		if (!output_color(optarg))
-			tool_misused(
-			    t, "--color is one of auto, always and never");
+		(void)tool_choice(t, "--color", optarg, colors);
+		(void)output_color(optarg);
 		return true;
 	case 'V':
 		printf("tidemark %s\n", TIDE_VERSION);
@@ -82,32 +87,125 @@ take_shared(struct tool *t, int c)
 	case 'h':
 		tool_help(t->command);
 		exit(finish(TOOL_OK));
-	case '?':
-		complain("try %s --help", t->argv[0]);
-		exit(TOOL_ERROR);
 	default:
 		return false;
 	}
+}
+
+/* ---- mistakes ---------------------------------------------------------- */
+
+static const char *
+nearest_option(const char *word, const struct option *all)
+{
+	const char *names[SHARED + OWN_MAX];
+	char name[64];
+	size_t n;
+
+	(void)snprintf(
+	    name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+	for (n = 0; all[n].name != NULL; n++)
+		names[n] = all[n].name;
+	return tide_nearest(name, names, n);
+}
+
+/*
+ * What getopt_long() did not like: it leaves a long option's word behind
+ * optind, and in optopt 0 or the code of one that it knows.
+ */
+static void
+misspelt(const struct tool *t, int c, const struct option *all)
+{
+	const char *word = t->argv[optind - 1], *close;
+
+	if (c == ':' && strncmp(word, "--", 2) == 0)
+		tool_misused(t, "%s what?", word);
+	if (c == ':')
+		tool_misused(t, "-%c what?", optopt);
+	if (optopt >= OPT_ROOT || (optopt != 0 && strchr(word, '=') != NULL))
+		tool_misused(
+		    t, "%.*s takes no value", (int)strcspn(word, "="), word);
+	if (optopt != 0)
+		tool_misused(t, "there is no option -%c", optopt);
+	close = nearest_option(word + 2, all);
+	if (close == NULL)
+		tool_misused(t, "there is no option %s", word);
+	tool_misused(
+	    t, "there is no option %s; did you mean --%s?", word, close);
 }
 
 int
 tool_getopt(struct tool *t, const char *shorts, const struct option *longs)
 {
 	struct option all[SHARED + OWN_MAX + 1] = { { NULL, 0, NULL, 0 } };
+	bool first = shorts[0] == '+'; /* stop at the subcommand */
 	char letters[32];
 	size_t n;
 	int c;
 
-	for (n = 0; n < OWN_MAX && longs[n].name != NULL; n++)
+	for (n = 0; longs[n].name != NULL; n++) {
+		assert(n < OWN_MAX);
 		all[n] = longs[n];
+	}
 	memcpy(&all[n], shared, sizeof shared);
-	(void)snprintf(letters, sizeof letters, "%sc:Vh", shorts);
+	(void)snprintf(letters, sizeof letters, "%s:%sc:Vh", first ? "+" : "",
+	    shorts + first);
+	opterr = 0; /* we say it ourselves */
 	do
 		c = getopt_long(t->argc, t->argv, letters, all, NULL);
 	while (c != -1 && take_shared(t, c));
+	if (c == '?' || c == ':')
+		misspelt(t, c, all);
 	if (c == -1 && t->conf != NULL && t->root != NULL)
 		tool_misused(t, "--config and --root exclude each other");
 	return c;
+}
+
+/* ---- words ------------------------------------------------------------- */
+
+const char *
+tool_word(const struct tool *t)
+{
+	return optind < t->argc ? t->argv[optind] : NULL;
+}
+
+/* a, b and c */
+static const char *
+enumerate(const char *const *names, size_t n, char *text, size_t size)
+{
+	size_t i, used = 0;
+
+	text[0] = '\0';
+	for (i = 0; i < n && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s%s",
+		    i == 0	     ? ""
+			: i + 1 == n ? " and "
+				     : ", ",
+		    names[i]);
+	return text;
+}
+
+size_t
+tool_choice(const struct tool *t, const char *option, const char *word,
+    const char *const *names)
+{
+	const char *close, *colon = option != NULL ? ": " : "";
+	char text[256];
+	size_t i, n;
+
+	option = option != NULL ? option : "";
+	for (n = 0; names[n] != NULL; n++)
+		;
+	for (i = 0; word != NULL && i < n; i++)
+		if (strcmp(names[i], word) == 0)
+			return i;
+	(void)enumerate(names, n, text, sizeof text);
+	if (word == NULL)
+		tool_misused(t, "which of %s?", text);
+	close = tide_nearest(word, names, n);
+	if (close != NULL)
+		tool_misused(t, "%s%s«%s» is none of %s (did you mean %s?)",
+		    option, colon, word, text, close);
+	tool_misused(t, "%s%s«%s» is none of %s", option, colon, word, text);
 }
 
 char **

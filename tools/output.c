@@ -151,21 +151,49 @@ complain_about(const char *what)
 	subject = what;
 }
 
+/*
+ * What is complained about may come from anybody's file: a terminal must not
+ * take it for commands.  U+0080 to U+009F are such, too.
+ */
+static void
+put_harmless(FILE *to, const char *s)
+{
+	for (; *s != '\0'; s++) {
+		unsigned char c = (unsigned char)s[0];
+
+		if (c == 0xc2 && ((unsigned char)s[1] & 0xe0) == 0x80) {
+			(void)fputc('?', to);
+			s++;
+		} else if ((c < ' ' && c != '\n' && c != '\t') || c == 0x7f) {
+			(void)fputc('?', to);
+		} else {
+			(void)fputc(c, to);
+		}
+	}
+}
+
 void
 complain(const char *fmt, ...)
 {
 	FILE *to = talk != NULL ? talk : stderr;
+	char *text = NULL;
 	va_list ap;
+	int n;
 
 	(void)output_flush(); /* talk comes after data */
 	if (talk == NULL)
 		(void)fputs("tidemark: ", stderr);
-	if (subject != NULL)
-		(void)fprintf(to, "%s: ", subject);
+	if (subject != NULL) {
+		put_harmless(to, subject);
+		(void)fputs(": ", to);
+	}
 	va_start(ap, fmt);
-	(void)vfprintf(to, fmt, ap);
+	n = vasprintf(&text, fmt, ap);
 	va_end(ap);
+	put_harmless(to, n >= 0 ? text : fmt);
 	(void)fputc('\n', to);
+	if (n >= 0)
+		free(text);
 }
 
 int

@@ -161,6 +161,7 @@ read_options(struct tool *t)
 		{ "queue-id", required_argument, NULL, OPT_QID },
 		{ NULL, 0, NULL, 0 },
 	};
+	static const char *const names[] = { "content-blocked", NULL };
 	struct reported who = { .sender = NULL };
 	int c;
 
@@ -174,8 +175,7 @@ read_options(struct tool *t)
 		else
 			who.profile = optarg;
 	}
-	if (strcmp(tool_arguments(t, 1)[0], "content-blocked") != 0)
-		tool_misused(t, "only content-blocked can be reported");
+	(void)tool_choice(t, NULL, tool_arguments(t, 1)[0], names);
 	if (who.qid != NULL && (who.sender || who.ip || who.profile))
 		tool_misused(t, "--queue-id says it all: nothing beside it");
 	if (who.qid == NULL && (who.sender == NULL || who.ip == NULL))

@@ -107,9 +107,9 @@ read_settings(struct setup *s, const struct tool *t, char **conf)
 		return -1;
 	}
 	tide_config_defaults(&s->config, NULL);
-	if (s->conf_there &&
-	    tide_config_load(&s->config, real, &complaints) != 0)
-		tide_complaints_free(&complaints); /* --check tells of them */
+	s->conf_wrong = s->conf_there &&
+	    tide_config_load(&s->config, real, &complaints) != 0;
+	tide_complaints_free(&complaints); /* --check tells of them */
 	free(real);
 	return 0;
 }
@@ -118,9 +118,15 @@ static int
 print_or_apply(struct setup *s, bool sendmail, bool apply)
 {
 	struct setup_plan plan = { .files = 0 };
-	int rc = sendmail ? setup_plan_sendmail(s, &plan, apply)
-			  : setup_plan_postfix(s, &plan, apply);
+	int rc;
 
+	if (s->conf_wrong) /* whose sockets would be anybody's guess */
+		complain("%s has mistakes (see tidemark configtest)%s", s->conf,
+		    apply ? ": mend them first" : "; lines by what is right");
+	if (s->conf_wrong && apply)
+		return TOOL_ERROR;
+	rc = sendmail ? setup_plan_sendmail(s, &plan, apply)
+		      : setup_plan_postfix(s, &plan, apply);
 	if (rc == 0 && apply)
 		rc = plan_apply(s, sendmail ? "sendmail" : "postfix", &plan);
 	if (rc == 0)
@@ -159,15 +165,14 @@ run_setup(struct tool *t)
 		.cf = "/etc/mail/sendmail.cf",
 		.submit = "/etc/mail/submit.cf",
 		.main_dir = "/etc/postfix" };
+	static const char *const names[] = { "sendmail", "postfix", NULL };
 	enum what what = take_options(t, &s);
 	char *const *words = tool_arguments(t, 1);
 	char *root = t->root != NULL ? realpath(t->root, NULL) : NULL, *conf;
 	bool sendmail = strcmp(words[0], "sendmail") == 0;
 	int code;
 
-	if (!sendmail && strcmp(words[0], "postfix") != 0)
-		tool_misused(
-		    t, "«%s» is neither sendmail nor postfix", words[0]);
+	(void)tool_choice(t, NULL, words[0], names);
 	check_paths(t, &s);
 	if (t->root != NULL && root == NULL)
 		tool_misused(t, "there is no folder %s", t->root);

@@ -21,7 +21,7 @@ struct setup {
 	const char *root; /* "", or DIR without a slash at its end */
 	struct tide_config config;
 	const char *conf; /* tidemark.conf, there or not */
-	bool conf_there;
+	bool conf_there, conf_wrong;
 	const char *mc, *cf, *submit; /* sendmail's */
 	const char *main_dir;	      /* Postfix's */
 	const char *program;	      /* sendmail or postconf; NULL: look */
@@ -110,6 +110,10 @@ bool setup_is_ours(const struct setup *, const char *name, const char *path);
 
 /* May the daemon give its sockets to that group? */
 bool setup_may_give(const struct setup *, const char *group);
+
+/* Is he in the group that a socket with this socket_group = will have? */
+bool setup_shares_group(
+    const struct setup *, const struct setup_person *, const char *set);
 
 /* ---- the two mail servers ---------------------------------------------- */
 

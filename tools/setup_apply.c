@@ -1,16 +1,10 @@
 /*
- * setup_apply - carry a plan out, and take it back.  See setup_plan.h.
- *
- * The journal has a line for each file that was changed or made:
- *	file HASH BACKUP PATH	BACKUP is - for a file that was not there;
- *				HASH is of what we wrote
- *	folder TOP DEEPEST	that were made
- * It is written before the first rename: whoever comes after a crash finds
- * in it all that may have happened.
+ * setup_apply - carry a plan out.  See setup_plan.h.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +14,7 @@
 
 #include "json.h"
 #include "output.h"
+#include "setup_journal.h"
 #include "setup_plan.h"
 #include "setup_text.h"
 #include "tidemark/files.h"
@@ -32,9 +27,8 @@ struct step {
 	char *top, *deepest; /* folders that we made for it, or NULL */
 };
 
-/* FNV-1a: only to see that nobody has changed the file since. */
-static unsigned long long
-hash(const char *text)
+unsigned long long
+journal_hash(const char *text)
 {
 	unsigned long long h = 14695981039346656037u;
 
@@ -43,7 +37,7 @@ hash(const char *text)
 	return h;
 }
 
-static char *
+char *
 journal_path(const struct setup *s, const char *mta)
 {
 	return setup_format("%s%.*s/setup-%s.undo", s->root,
@@ -133,9 +127,8 @@ make_folders(const char *folder, char **top)
 	return rc;
 }
 
-/* They stay, if somebody else uses them. */
-static void
-remove_folders(const char *top, const char *deepest)
+void
+journal_remove_folders(const char *top, const char *deepest)
 {
 	char *at = setup_format("%s", deepest), *up;
 
@@ -145,6 +138,23 @@ remove_folders(const char *top, const char *deepest)
 		at = up;
 	}
 	free(at);
+}
+
+/* The plan was made of what was there then; m4 and others took their time. */
+static int
+still_the_same(const char *real, const char *old)
+{
+	char *now = setup_read(real, NULL);
+	int rc = 0;
+
+	if (now == NULL && (errno != ENOENT || old != NULL)) {
+		rc = -1;
+	} else if (now != NULL && (old == NULL || strcmp(now, old) != 0)) {
+		errno = EBUSY; /* somebody else is at work on it */
+		rc = -1;
+	}
+	free(now);
+	return rc;
 }
 
 static int
@@ -158,7 +168,9 @@ prepare(const struct setup *s, const struct plan_file *f, struct step *step)
 	if (step->real == NULL)
 		step->real = setup_format("%s", path);
 	step->fresh = setup_format("%s.tidemark-new", step->real);
-	rc = make_folders(folder, &step->top);
+	rc = still_the_same(step->real, f->old);
+	if (rc == 0)
+		rc = make_folders(folder, &step->top);
 	if (step->top != NULL)
 		step->deepest = setup_format("%s", folder);
 	if (rc == 0 && f->old != NULL) {
@@ -171,7 +183,9 @@ prepare(const struct setup *s, const struct plan_file *f, struct step *step)
 		rc = write_like(
 		    step->fresh, f->new, f->old != NULL ? &st : NULL, false);
 	if (rc != 0)
-		complain("%s: %s", path, strerror(errno));
+		complain("%s: %s", path,
+		    errno == EBUSY ? "somebody changed it just now"
+				   : strerror(errno));
 	free(folder);
 	free(path);
 	return rc;
@@ -196,7 +210,7 @@ write_journal(const struct setup *s, const char *mta,
 				(void)fprintf(f, "folder\t%s\t%s\n",
 				    steps[i].top, steps[i].deepest);
 			(void)fprintf(f, "file\t%016llx\t%s\t%s\n",
-			    hash(p->file[i].new),
+			    journal_hash(p->file[i].new),
 			    steps[i].backup != NULL ? steps[i].backup : "-",
 			    steps[i].real);
 		}
@@ -232,7 +246,7 @@ roll_back(const struct setup_plan *p, struct step *steps)
 		if (t->fresh != NULL)
 			(void)unlink(t->fresh);
 		if (t->deepest != NULL)
-			remove_folders(t->top, t->deepest);
+			journal_remove_folders(t->top, t->deepest);
 	}
 }
 
@@ -258,6 +272,34 @@ say_done(const struct setup *s, const struct step *t)
 	json_record_end(&j);
 }
 
+/* A rename counts once its folder is on disk. */
+static int
+sync_folder(const char *path)
+{
+	char *folder = folder_of(path);
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc = fd >= 0 ? fsync(fd) : -1;
+
+	if (fd >= 0)
+		(void)close(fd);
+	free(folder);
+	return rc;
+}
+
+/* Ctrl-C in the middle would leave half of it: it has to wait. */
+static void
+hold_signals(bool hold)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	sigset_t set;
+	size_t i;
+
+	(void)sigemptyset(&set);
+	for (i = 0; i < sizeof signals / sizeof *signals; i++)
+		(void)sigaddset(&set, signals[i]);
+	(void)sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+}
+
 static int
 carry_out(const struct setup *s, const char *mta, const struct setup_plan *p,
     struct step *steps)
@@ -270,11 +312,11 @@ carry_out(const struct setup *s, const char *mta, const struct setup_plan *p,
 	if (write_journal(s, mta, p, steps) != 0)
 		return -1;
 	for (i = 0; i < p->files; i++) {
-		if (rename(steps[i].fresh, steps[i].real) != 0) {
+		steps[i].made = rename(steps[i].fresh, steps[i].real) == 0;
+		if (!steps[i].made || sync_folder(steps[i].real) != 0) {
 			complain("%s: %s", steps[i].real, strerror(errno));
 			return -1;
 		}
-		steps[i].made = true;
 	}
 	return 0;
 }
@@ -286,8 +328,10 @@ plan_apply(const struct setup *s, const char *mta, const struct setup_plan *p)
 	char *path = journal_path(s, mta), *journal = setup_read(path, NULL);
 	struct tide_err err;
 	size_t i;
-	int rc = p->files > 0 ? carry_out(s, mta, p, steps) : 0;
+	int rc;
 
+	hold_signals(true);
+	rc = p->files > 0 ? carry_out(s, mta, p, steps) : 0;
 	if (rc != 0) {
 		roll_back(p, steps);
 		if (journal == NULL)
@@ -297,6 +341,7 @@ plan_apply(const struct setup *s, const char *mta, const struct setup_plan *p)
 			    path, journal, strlen(journal), 0600, &err);
 		complain("nothing was changed");
 	}
+	hold_signals(false);
 	for (i = 0; i < p->files; i++) {
 		if (rc == 0)
 			say_done(s, &steps[i]);
@@ -309,109 +354,4 @@ plan_apply(const struct setup *s, const char *mta, const struct setup_plan *p)
 	free(journal);
 	free(path);
 	return rc;
-}
-
-/* ---- undo -------------------------------------------------------------- */
-
-static void
-say_undone(const struct setup *s, const char *path, const char *what)
-{
-	struct json j;
-
-	if (!s->tool->json) {
-		printf("%s: %s\n", path, what);
-		return;
-	}
-	j = json_record(stdout, "undone");
-	json_text(&j, "file", path);
-	json_text(&j, "what", what);
-	json_record_end(&j);
-}
-
-/* True if the file is as it was before. */
-static bool
-undo_file(const struct setup *s, unsigned long long wrote, const char *backup,
-    const char *path)
-{
-	char *now = setup_read(path, NULL), *before = setup_read(backup, NULL);
-	bool ours = now != NULL && hash(now) == wrote, done = true;
-
-	if (now == NULL && before == NULL) {
-		say_undone(s, path, "is not there any more");
-	} else if (ours && strcmp(backup, "-") == 0) {
-		done = unlink(path) == 0;
-		say_undone(s, path, done ? "removed" : strerror(errno));
-	} else if (ours && before != NULL) {
-		done = rename(backup, path) == 0;
-		say_undone(
-		    s, path, done ? "as it was before" : strerror(errno));
-	} else if (now != NULL && before != NULL && strcmp(now, before) == 0) {
-		(void)unlink(backup);
-		say_undone(s, path, "as it was before");
-	} else {
-		done = false;
-		complain("%s was changed by somebody else since: left alone; "
-			 "as it was: %s",
-		    path, backup);
-	}
-	free(now);
-	free(before);
-	return done;
-}
-
-/* One line of the journal; true if nothing is left to be done for it. */
-static bool
-undo_line(const struct setup *s, const char *line)
-{
-	char *copy = setup_copy(line, strlen(line)), *rest = copy;
-	const char *kind = setup_field(&rest, "\t");
-	const char *one = setup_field(&rest, "\t");
-	const char *backup = setup_field(&rest, "\t");
-	const char *path = setup_field(&rest, "\t");
-	bool done = true;
-
-	if (strcmp(kind, "folder") == 0 && backup != NULL)
-		remove_folders(one, backup);
-	else if (path != NULL)
-		done = undo_file(s, strtoull(one, NULL, 16), backup, path);
-	free(copy);
-	return done;
-}
-
-int
-plan_undo(const struct setup *s, const char *mta)
-{
-	char *path = journal_path(s, mta), *text = setup_read(path, NULL);
-	char *end, *left = setup_format("%s", "");
-	struct tide_err err;
-	int code = TOOL_OK;
-
-	if (text == NULL) {
-		complain("there is nothing to undo: no %s", path);
-		code = TOOL_NO;
-	}
-	/* the last line first */
-	while (text != NULL && (end = strrchr(text, '\n')) != NULL) {
-		char *line;
-
-		*end = '\0';
-		line = strrchr(text, '\n');
-		line = line != NULL ? line + 1 : text;
-		if (!undo_line(s, line)) {
-			char *more = setup_format("%s\n%s", line, left);
-
-			free(left);
-			left = more;
-			code = TOOL_NO;
-		}
-		*line = '\0';
-	}
-	if (text != NULL && left[0] == '\0')
-		(void)unlink(path);
-	else if (text != NULL)
-		(void)tide_files_replace(path, left, strlen(left), 0600, &err);
-	free(left);
-	free(text);
-	free(path);
-	return code;
 }

@@ -72,20 +72,33 @@ check_group_of(struct setup *s, const char *what, const char *group)
 		    what, group, group);
 }
 
-/* Each group once, and first by the profile that names it. */
+/* Profiles first, then policy servers. */
+static const char *
+group_at(const struct tide_config *c, unsigned i, const char **who)
+{
+	bool policy = i >= c->profiles;
+	unsigned k = policy ? i - c->profiles : i;
+
+	if (who != NULL)
+		*who = policy ? c->policy[k].name : c->profile[k].name;
+	return policy ? c->policy[k].socket_group : c->profile[k].socket_group;
+}
+
+/* Each group once, and first by whoever names it. */
 void
 setup_check_groups(struct setup *s)
 {
 	const struct tide_config *c = &s->config;
+	const char *group, *who;
 	unsigned i, k;
 
-	for (i = 0; i < c->profiles; i++) {
+	for (i = 0; i < c->profiles + c->policies; i++) {
 		for (k = 0; k < i; k++)
-			if (strcmp(c->profile[k].socket_group,
-				c->profile[i].socket_group) == 0)
+			if (strcmp(group_at(c, k, NULL),
+				group_at(c, i, NULL)) == 0)
 				break;
+		group = group_at(c, i, &who);
 		if (k == i)
-			check_group_of(
-			    s, c->profile[i].name, c->profile[i].socket_group);
+			check_group_of(s, who, group);
 	}
 }

@@ -93,6 +93,7 @@ check_address(struct inquiry *q, const struct pf_service *v, const char *name,
 
 /* ---- milters ----------------------------------------------------------- */
 
+/* What Postfix does then; NULL for a word that it does not know. */
 static const char *
 while_away(const char *action)
 {
@@ -114,7 +115,7 @@ while_away(const char *action)
 	for (i = 0; i < sizeof table / sizeof *table; i++)
 		if (strcmp(action, table[i][0]) == 0)
 			return table[i][1];
-	return action;
+	return NULL;
 }
 
 static void
@@ -124,12 +125,16 @@ check_action(struct inquiry *q, const struct pf_service *v,
 	const char *action = m->action[0] != '\0'
 	    ? m->action
 	    : value(q, v, "milter_default_action");
-	const char *file;
+	const char *file, *does = while_away(action);
 	unsigned line;
 
 	place(q, v, "milter_default_action", &file, &line);
-	setup_find(q->s, SETUP_WHILE_AWAY, file, line, "%s: %s", v->column[0],
-	    while_away(action));
+	if (does == NULL)
+		setup_find(q->s, SETUP_ACTION_UNKNOWN, file, line,
+		    "%s has milter_default_action = %s", v->column[0], action);
+	else
+		setup_find(q->s, SETUP_WHILE_AWAY, file, line, "%s: %s",
+		    v->column[0], does);
 	if (strcmp(action, "reject") == 0 &&
 	    (profile < 0 || profile == setup_profile_for(q->s, false)))
 		setup_find(q->s, SETUP_FLAG_REFUSES, file, line,
@@ -214,7 +219,13 @@ check_milters(struct inquiry *q, const struct pf_service *v)
 			    m.address);
 		}
 	}
-	if (ours)
+	if (ours && pf_has_no_milters(&q->p.conf, v))
+		setup_find(q->s, SETUP_DAEMON_UNFILTERED, q->p.path[MASTER_CF],
+		    v->line,
+		    "%s has receive_override_options = no_milters, which "
+		    "switches every filter off",
+		    v->column[0]);
+	else if (ours)
 		q->connections += pf_processes(&q->p.conf, v);
 	else
 		setup_find(q->s, SETUP_DAEMON_UNFILTERED, q->p.path[MASTER_CF],
@@ -338,6 +349,13 @@ check_services(struct inquiry *q)
 	for (i = 0; i < c->service_count; i++) {
 		if (!pf_is_smtpd(&c->service[i]))
 			continue;
+		if (pf_is_left_alone(c, &c->service[i])) {
+			setup_find(q->s, SETUP_LEFT_ALONE, q->p.path[MASTER_CF],
+			    c->service[i].line,
+			    "%s: its filters are switched off",
+			    c->service[i].column[0]);
+			continue;
+		}
 		check_milters(q, &c->service[i]);
 		check_numbers(q, &c->service[i]);
 		check_policy(q, &c->service[i]);
@@ -366,8 +384,8 @@ setup_check_postfix(struct setup *s)
 	int rc = postfix_load(s, &q.p);
 
 	if (rc != 0) {
-		complain("there is no Postfix in %s%s to check", s->root,
-		    s->main_dir);
+		complain("there is no Postfix in %s%s that can be read",
+		    s->root, s->main_dir);
 	} else {
 		owner = value(&q, NULL, "mail_owner");
 		if (!setup_person(s, owner, "", &q.smtpd)) {

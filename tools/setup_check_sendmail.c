@@ -302,8 +302,10 @@ who_opens(struct setup *s, const struct sm_conf *c, struct setup_person *p)
 	user = setup_field(&rest, ":.");
 	group = setup_field(&rest, ":.");
 	known = setup_person(s, user, group != NULL ? group : "", p);
+	p->groups = 1; /* sendmail takes no other */
 	if (!known)
-		complain("RunAsUser=%s: there is no such user", c->run_as);
+		complain(
+		    "RunAsUser=%s: there is no such user or group", c->run_as);
 	free(copy);
 	return known;
 }
@@ -317,7 +319,7 @@ setup_check_sendmail(struct setup *s)
 	char *text = setup_slurp(s, s->cf, &length);
 
 	if (text == NULL) {
-		complain("there is no %s%s to check", s->root, s->cf);
+		complain("there is no %s%s that can be read", s->root, s->cf);
 		return -1;
 	}
 	sm_parse(&c, text, length);

@@ -127,8 +127,14 @@ enum setup_severity {
 	X(CHROOT, "chroot", ERROR, \
 	    "A chrooted smtpd cannot see that path: all mail is treated as " \
 	    "if Tidemark were down.", \
-	    "Write n in the chroot column of master.cf (setup --apply does), " \
-	    "or have Tidemark listen inside.") \
+	    "Write n in the chroot column of master.cf (setup --apply does); " \
+	    "or, where the package has brought it, systemctl start " \
+	    "var-spool-postfix-run-tidemark.mount; or have Tidemark listen " \
+	    "inside.") \
+	X(ACTION_UNKNOWN, "action-unknown", ERROR, \
+	    "Postfix does not know that word: while Tidemark is away it " \
+	    "refuses all mail for now, and writes a warning for each.", \
+	    "accept, tempfail, reject, quarantine or shutdown.") \
 	X(PROTOCOL, "protocol", WARNING, \
 	    "Before version 6 Tidemark cannot say what it wants to see: " \
 	    "Postfix sends it every step, and no refused recipients.", \
@@ -149,6 +155,9 @@ enum setup_severity {
 	X(WHILE_AWAY, "while-away", NOTE, \
 	    "That is what happens to mail while Tidemark is down.", \
 	    "F= of the filter, or milter_default_action, says what.") \
+	X(LEFT_ALONE, "left-alone", NOTE, \
+	    "Mail that a content filter gives back was seen when it came in.", \
+	    "Nothing, unless mail of others comes in there.") \
 	X(LOCAL_ROUTE, "local-route", NOTE, \
 	    "Mail of this machine itself (cron, sendmail -t) takes this way.", \
 	    "FEATURE(`msp') in submit.mc, or non_smtpd_milters in main.cf, " \

@@ -111,42 +111,51 @@ plan_conf(const struct setup *s, struct setup_plan *p, const char *group,
 }
 
 static bool
-settings_have(const struct setup *s, const char *group)
+reaches_all(const struct setup *s, const struct setup_person *who)
 {
 	const struct tide_config *c = &s->config;
 	unsigned i;
 
 	for (i = 0; i < c->profiles; i++)
 		if (setup_socket_path(c->profile[i].socket) != NULL &&
-		    strcmp(c->profile[i].socket_group, group) != 0)
+		    !setup_shares_group(s, who, c->profile[i].socket_group))
 			return false;
 	for (i = 0; i < c->policies; i++)
 		if (setup_socket_path(c->policy[i].socket) != NULL &&
-		    strcmp(c->policy[i].socket_group, group) != 0)
+		    !setup_shares_group(s, who, c->policy[i].socket_group))
 			return false;
 	return true;
 }
 
-void
-plan_settings(const struct setup *s, struct setup_plan *p, const char *group,
-    unsigned connections)
+static void
+plan_dropin(const struct setup *s, struct setup_plan *p, const char *group)
 {
-	static const char dropin[] =
+	static const char path[] =
 	    "/etc/systemd/system/tidemark.service.d/setup.conf";
-	bool have = settings_have(s, group), may = setup_may_give(s, group);
+	char *old = setup_slurp(s, path, NULL);
+
+	plan_file(p, setup_format("%s", path), old,
+	    setup_format("%s[Service]\nSupplementaryGroups=%s\n",
+		old != NULL ? old : "", group),
+	    "nobody can give a file to a group that he is not in");
+	plan_command(
+	    p, "the drop-in counts from then on", "systemctl daemon-reload");
+}
+
+void
+plan_settings(const struct setup *s, struct setup_plan *p,
+    const struct setup_person *who, unsigned connections)
+{
+	bool have = reaches_all(s, who);
+	bool may = have || setup_may_give(s, who->group);
 	bool enough = connections <= s->config.max_workers;
 
 	if (!have || !enough)
-		plan_conf(s, p, have ? NULL : group, enough ? 0 : connections);
-	if (!may) {
-		plan_file(p, setup_format("%s", dropin),
-		    setup_slurp(s, dropin, NULL),
-		    setup_format("[Service]\nSupplementaryGroups=%s\n", group),
-		    "nobody can give a file to a group that he is not in");
-		plan_command(p, "the drop-in counts from then on",
-		    "systemctl daemon-reload");
-	}
-	if (!have || !may || !enough)
+		plan_conf(
+		    s, p, have ? NULL : who->group, enough ? 0 : connections);
+	if (!may)
+		plan_dropin(s, p, who->group);
+	if (!have || !enough)
 		plan_command(p, "sockets are made at its start",
 		    "systemctl restart tidemark");
 }
@@ -154,7 +163,7 @@ plan_settings(const struct setup *s, struct setup_plan *p, const char *group,
 /* ---- show -------------------------------------------------------------- */
 
 static void
-put_file(const struct setup *s, const struct plan_file *f)
+put_file(const struct setup *s, const struct plan_file *f, bool general)
 {
 	char *text = NULL;
 	size_t length;
@@ -178,6 +187,7 @@ put_file(const struct setup *s, const struct plan_file *f)
 	j = json_record(stdout, "change");
 	json_text(&j, "file", f->path);
 	json_bool(&j, "new", f->old == NULL);
+	json_bool(&j, "general", general);
 	json_text(&j, "why", f->why);
 	json_text(&j, "diff", text);
 	json_record_end(&j);
@@ -215,7 +225,7 @@ plan_print(const struct setup *s, const struct setup_plan *p, bool done)
 	size_t i;
 
 	for (i = 0; i < p->files; i++)
-		put_file(s, &p->file[i]);
+		put_file(s, &p->file[i], p->general);
 	if (p->files == 0 && s->tool->json) {
 		j = json_record(stdout, "nothing");
 		json_text(&j, "what", "every line is there");

@@ -32,7 +32,8 @@ struct setup_plan {
 	size_t files;
 	struct plan_command command[PLAN_COMMANDS_MAX];
 	size_t commands;
-	bool general; /* for no machine in particular: not to be applied */
+	bool
+	    general; /* for no machine in particular, or by hand: not applied */
 };
 
 /* The plan takes over the strings; a file that stays the same is left out. */
@@ -43,11 +44,12 @@ void plan_command(struct setup_plan *, const char *why, const char *fmt, ...)
 void plan_free(struct setup_plan *);
 
 /*
- * Tidemark's side: let the daemon give its sockets to that group (settings,
- * and a drop-in of its unit), and serve so many connections at once.
+ * Tidemark's side: let him get at the sockets, and serve so many connections at
+ * once.  Unless he is in their group already, the daemon gives them to his own
+ * (settings, and a drop-in of its unit).
  */
-void plan_settings(const struct setup *, struct setup_plan *, const char *group,
-    unsigned connections);
+void plan_settings(const struct setup *, struct setup_plan *,
+    const struct setup_person *, unsigned connections);
 
 /* Files as differences, then the commands. */
 void plan_print(const struct setup *, const struct setup_plan *, bool done);

@@ -5,11 +5,10 @@
  * master.cf, since a value there cannot refer to that of main.cf.  Services
  * are changed from the last to the first, so that line numbers hold.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "output.h"
 #include "setup.h"
@@ -17,14 +16,17 @@
 #include "setup_postfix.h"
 #include "setup_postfix_edit.h"
 #include "setup_text.h"
-#include "tidemark/files.h"
 
 struct draft {
 	const struct setup *s;
 	struct postfix p;
 	char *main, *master; /* as they shall be */
 	unsigned connections;
+	bool mount;	 /* has to be brought up */
+	bool unchrooted; /* one of them */
 };
+
+#define MOUNT "var-spool-postfix-run-tidemark.mount"
 
 /* ---- a service --------------------------------------------------------- */
 
@@ -61,28 +63,31 @@ set(struct draft *d, const struct pf_service *v, const char *name,
 	return true;
 }
 
-/* The filters it has, without blanks, and ours last; NULL if it is there. */
+/*
+ * The filters it has, without blanks, and ours last; NULL if it is there.  Not
+ * *fine if there are some that we could not write again as they are.
+ */
 static char *
-milters_with(
-    const struct draft *d, const struct pf_service *v, const char *address)
+milters_with(const struct draft *d, const struct pf_service *v,
+    const char *address, bool *fine)
 {
 	char buf[PF_VALUE_MAX], *rest, *list = setup_format("%s", ""), *more;
 	struct pf_milter m;
 
 	(void)pf_value(&d->p.conf, v, "smtpd_milters", buf, sizeof buf);
+	*fine = strchr(buf, '$') == NULL;
 	rest = buf;
 	while (pf_next_milter(&rest, &m)) {
 		if (pf_profile_of(d->s, &d->p.conf, v, m.address) >= 0 ||
 		    strcmp(m.address, address) == 0) {
 			free(list);
+			*fine = true;
 			return NULL;
 		}
 		if (strstr(m.address, "tidemark") != NULL)
 			continue; /* a place that is none of ours any more */
-		more = m.action[0] != '\0'
-		    ? setup_format("%s{%s,default_action=%s},", list, m.address,
-			  m.action)
-		    : setup_format("%s%s,", list, m.address);
+		*fine = *fine && !m.complicated;
+		more = setup_format("%s%s,", list, m.text);
 		free(list);
 		list = more;
 	}
@@ -91,14 +96,42 @@ milters_with(
 	return more;
 }
 
-/* Does a chrooted smtpd get at the socket? */
+/* Is the package's mount there, and not masked? */
+static bool
+has_mount(const struct setup *s)
+{
+	static const char *const places[] = { "/usr/lib/systemd/system/" MOUNT,
+		"/lib/systemd/system/" MOUNT, NULL };
+	char *own = setup_real(s, "/etc/systemd/system/" MOUNT);
+	struct stat st;
+	bool masked = lstat(own, &st) == 0 && S_ISLNK(st.st_mode);
+
+	free(own);
+	return !masked && setup_which(s, places) != NULL;
+}
+
+/*
+ * Does a chrooted smtpd get at the socket?  A mount can show it the folder;
+ * without one it leaves the chroot.
+ */
 static void
 plan_chroot(struct draft *d, const struct pf_service *v, const char *address)
 {
 	const char *path = setup_socket_path(address);
+	char buf[PF_VALUE_MAX];
 
-	if (path != NULL && path[0] == '/' && pf_is_chrooted(&d->p.conf, v))
+	if (path == NULL || path[0] != '/' || !pf_is_chrooted(&d->p.conf, v) ||
+	    pf_is_shown(d->s, &d->p.conf, path))
+		return;
+	if (has_mount(d->s) &&
+	    strncmp(path, "/run/tidemark/", strlen("/run/tidemark/")) == 0 &&
+	    strcmp(
+		pf_value(&d->p.conf, NULL, "queue_directory", buf, sizeof buf),
+		"/var/spool/postfix") == 0)
+		d->mount = true;
+	else
 		d->master = pf_edit_chroot(d->master, v->line);
+	d->unchrooted = d->unchrooted || !d->mount;
 }
 
 static bool
@@ -106,16 +139,23 @@ plan_milter(struct draft *d, const struct pf_service *v, int profile)
 {
 	const struct tide_profile *p = &d->s->config.profile[profile];
 	char *address = pf_address(&d->p.conf, p->socket);
-	char *list = milters_with(d, v, address), buf[PF_VALUE_MAX], *word;
-	bool internal = pf_is_internal(&d->p.conf, v), fine = true;
+	bool internal = pf_is_internal(&d->p.conf, v), fine;
+	char *list = milters_with(d, v, address, &fine);
+	char buf[PF_VALUE_MAX], *word;
 
 	plan_chroot(d, v, address);
-	if (list != NULL)
+	if (!fine)
+		complain("%s:%u: smtpd_milters of %s is more than we can write "
+			 "again; add %s to it by hand",
+		    d->p.path[MASTER_CF], v->line, v->column[0], address);
+	if (fine && list != NULL)
 		fine = set(d, v, "smtpd_milters", list);
 	(void)pf_value(
 	    &d->p.conf, v, "milter_macro_daemon_name", buf, sizeof buf);
+	/* a name of its own may be another filter's sign (ORIGINATING) */
 	if (fine && p->daemons[0] != '\0' &&
-	    !tide_config_has_word(p->daemons, buf)) {
+	    !tide_config_has_word(p->daemons, buf) &&
+	    pf_set(&d->p.conf, v, "milter_macro_daemon_name") == NULL) {
 		word = setup_copy(p->daemons, strcspn(p->daemons, " "));
 		fine = set(d, v, "milter_macro_daemon_name", word);
 		free(word);
@@ -228,115 +268,6 @@ plan_main(struct draft *d)
 		d->main = pf_edit_main(d->main, "milter_protocol", "6");
 }
 
-/* ---- try it ------------------------------------------------------------ */
-
-/* What postconf says of a folder: names it does not know, syntax. */
-static char *
-postconf_says(const struct setup *s, const char *program, const char *dir)
-{
-	static const char *const how[] = { "-n", "-M", "-P" };
-	char *all = setup_format("%s", ""), *more, *out, *err;
-	size_t i;
-
-	for (i = 0; i < sizeof how / sizeof *how; i++) {
-		const char *argv[] = { program, "-c", dir, how[i], NULL };
-		int rc = setup_run(s, argv, &out, &err);
-
-		more = setup_format(
-		    "%s%s%s", all, err, rc != 0 ? "postconf failed\n" : "");
-		free(all);
-		free(out);
-		free(err);
-		all = more;
-	}
-	return all;
-}
-
-static int
-write_copy(const char *dir, const char *name, const char *text)
-{
-	char *path = setup_format("%s/%s", dir, name);
-	struct tide_err err;
-	int rc = tide_files_replace(path, text, strlen(text), 0644, &err);
-
-	if (rc != 0)
-		complain("%s", err.text);
-	free(path);
-	return rc;
-}
-
-static void
-remove_copy(const char *dir)
-{
-	static const char *const names[] = { "main.cf", "master.cf" };
-	size_t i;
-
-	for (i = 0; i < 2; i++) {
-		char *path = setup_format("%s/%s", dir, names[i]);
-
-		(void)unlink(path);
-		free(path);
-	}
-	(void)rmdir(dir);
-}
-
-/* -1 if postconf says of the copy what it did not say before. */
-static int
-try_copy(const struct draft *d, const char *program, const char *dir)
-{
-	const struct setup *s = d->s;
-	const char *seen =
-	    setup_runs_below(s, program) ? dir + strlen(s->root) : dir;
-	char *was, *is, *rest, *line;
-	int rc = 0;
-
-	if (write_copy(dir, "main.cf", d->p.text[MAIN_CF]) != 0 ||
-	    write_copy(dir, "master.cf", d->p.text[MASTER_CF]) != 0)
-		return -1;
-	was = postconf_says(s, program, seen);
-	if (write_copy(dir, "main.cf", d->main) != 0 ||
-	    write_copy(dir, "master.cf", d->master) != 0)
-		rc = -1;
-	is = rest = postconf_says(s, program, seen);
-	while (rc == 0 && (line = setup_field(&rest, "\n")) != NULL) {
-		if (line[0] != '\0' && strstr(was, line) == NULL) {
-			complain("postconf does not like it: %s", line);
-			rc = -1;
-		}
-	}
-	free(was);
-	free(is);
-	return rc;
-}
-
-static int
-try(const struct draft *d)
-{
-	static const char *const paths[] = { "/usr/sbin/postconf",
-		"/usr/local/sbin/postconf", NULL };
-	const struct setup *s = d->s;
-	const char *program =
-	    s->program != NULL ? s->program : setup_which(s, paths);
-	char *dir;
-	int rc;
-
-	if (program == NULL) {
-		complain("no postconf to read the new files; taken as they "
-			 "are");
-		return 0;
-	}
-	dir = setup_format("%s%s/.tidemark-XXXXXX", s->root, s->main_dir);
-	if (mkdtemp(dir) == NULL) {
-		complain("%s: %s", dir, strerror(errno));
-		free(dir);
-		return -1;
-	}
-	rc = try_copy(d, program, dir);
-	remove_copy(dir);
-	free(dir);
-	return rc;
-}
-
 /* ---- the plan ---------------------------------------------------------- */
 
 static int
@@ -349,8 +280,15 @@ draft_services(struct draft *d)
 		const struct pf_service *v = &c->service[i];
 		int profile = pf_is_smtpd(v) ? profile_of(d, v) : -1;
 
-		if (profile < 0)
+		if (profile < 0 || pf_is_left_alone(c, v))
 			continue;
+		if (pf_has_no_milters(c, v)) {
+			complain("%s:%u: receive_override_options = no_milters "
+				 "switches the filters of %s off; take it out "
+				 "by hand",
+			    d->p.path[MASTER_CF], v->line, v->column[0]);
+			return -1;
+		}
 		if (!plan_milter(d, v, profile) || !plan_policy(d, v, profile))
 			return -1;
 		d->connections += pf_processes(c, v);
@@ -384,10 +322,11 @@ plan_owner(struct draft *d, struct setup_plan *p)
 	const char *name =
 	    pf_value(&d->p.conf, NULL, "mail_owner", buf, sizeof buf);
 
-	if (setup_person(d->s, name, "", &owner))
-		plan_settings(d->s, p, owner.group, d->connections);
-	else
-		plan_settings(d->s, p, name, d->connections);
+	if (!setup_person(d->s, name, "", &owner)) { /* in general */
+		owner = (struct setup_person){ .uid = (uid_t)-1 };
+		(void)snprintf(owner.group, sizeof owner.group, "%s", name);
+	}
+	plan_settings(d->s, p, &owner, d->connections);
 }
 
 int
@@ -397,9 +336,9 @@ setup_plan_postfix(struct setup *s, struct setup_plan *p, bool apply)
 	int rc = postfix_load(s, &d.p);
 	bool there = rc == 0;
 
-	if (!there && apply) {
-		complain("there is no Postfix in %s%s to change", s->root,
-		    s->main_dir);
+	if (!there && (apply || setup_exists(s, d.p.path[MAIN_CF]))) {
+		complain("there is no Postfix in %s%s that can be read",
+		    s->root, s->main_dir);
 	} else if (!there) {
 		complain("there is no Postfix in %s%s; lines in general:",
 		    s->root, s->main_dir);
@@ -416,7 +355,7 @@ setup_plan_postfix(struct setup *s, struct setup_plan *p, bool apply)
 	if (rc == 0 && apply &&
 	    (strcmp(d.main, d.p.text[MAIN_CF]) != 0 ||
 		strcmp(d.master, d.p.text[MASTER_CF]) != 0))
-		rc = try(&d);
+		rc = postfix_try(s, &d.p, d.main, d.master);
 	if (rc == 0) {
 		plan_file(p, setup_format("%s", d.p.path[MAIN_CF]),
 		    setup_format("%s", d.p.text[MAIN_CF]),
@@ -425,9 +364,13 @@ setup_plan_postfix(struct setup *s, struct setup_plan *p, bool apply)
 		plan_file(p, setup_format("%s", d.p.path[MASTER_CF]),
 		    setup_format("%s", d.p.text[MASTER_CF]),
 		    setup_format("%s", d.master),
-		    "a filter for each smtpd, Tidemark's last; a chrooted "
-		    "smtpd does not see /run");
+		    d.unchrooted ? "a filter for each smtpd, Tidemark's last; "
+				   "a chrooted smtpd does not see /run"
+				 : "a filter for each smtpd, Tidemark's last");
 		plan_owner(&d, p);
+		if (d.mount)
+			plan_command(p, "shows the sockets inside its chroot",
+			    "systemctl start " MOUNT);
 		if (p->files > 0)
 			plan_command(p, "a reload does not end what runs",
 			    "postfix reload");

@@ -1,297 +1,13 @@
 /*
- * setup_plan_sendmail - what sendmail.mc has to say for Tidemark.
- *
- * Every daemon keeps the filters it has and gets Tidemark's behind them: what
- * a filter behind us refuses would count as passed.  A daemon without a list
- * of its own runs the list of all; once it has one, that list has to be
- * copied into it.
+ * setup_plan_sendmail - what has to be changed beside sendmail.
  */
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "output.h"
-#include "setup.h"
-#include "setup_mc.h"
-#include "setup_plan.h"
 #include "setup_plan_sendmail.h"
 #include "setup_text.h"
-
-#define TIMES "T=C:10s;S:30s;R:30s;E:60s"
-
-/* ---- names of filters -------------------------------------------------- */
-
-/* The filter that has the profile's socket, or the name it shall have. */
-static int
-filter_for(const struct setup *s, const struct sm_conf *c, int profile,
-    char *name, size_t size)
-{
-	const char *want = s->config.profile[profile].socket;
-	const struct sm_filter *f;
-	size_t i;
-
-	for (i = 0; i < c->filter_count; i++) {
-		f = &c->filter[i];
-		if (setup_same_socket(f->socket, want)) {
-			(void)snprintf(name, size, "%s", f->name);
-			return 0;
-		}
-	}
-	setup_filter_name(s, profile, name, size);
-	f = sm_filter(c, name);
-	if (f == NULL)
-		return 1; /* to be defined */
-	complain("%s: %s is defined with S=%s, but profile %s has %s; mend "
-		 "one of them first",
-	    s->mc, name, f->socket, s->config.profile[profile].name, want);
-	return -1;
-}
-
-static int
-profile_of(const struct setup *s, const struct sm_daemon *d)
-{
-	int profile = setup_profile_by_name(s, d->name);
-
-	return profile >= 0 ? profile : setup_profile_for(s, sm_is_internal(d));
-}
-
-static bool
-has_ours(const struct setup *s, const struct sm_conf *c, const char *list)
-{
-	char *copy = setup_copy(list, strlen(list)), *rest = copy, *name;
-	const struct sm_filter *f;
-	bool has = false;
-
-	while (!has && (name = setup_field(&rest, ";,")) != NULL) {
-		f = sm_filter(c, name);
-		has = setup_is_ours(
-		    s, name, f != NULL ? setup_socket_path(f->socket) : NULL);
-	}
-	free(copy);
-	return has;
-}
-
-/* ---- a daemon ---------------------------------------------------------- */
-
-/* a, b; c -> a;b;c */
-static void
-put_list(FILE *f, const char *list, bool *any)
-{
-	char *copy = setup_copy(list, strlen(list)), *rest = copy, *name;
-
-	while ((name = setup_field(&rest, ";,")) != NULL) {
-		if (name[0] != '\0')
-			(void)fprintf(f, "%s%s", *any ? ";" : "", name);
-		*any = *any || name[0] != '\0';
-	}
-	free(copy);
-}
-
-/* Its options without the list of filters, and what a comma cut off it. */
-static void
-put_others(FILE *f, const char *options)
-{
-	bool behind = false, any = false;
-	size_t n;
-
-	for (;; options += n + 1) {
-		const char *is;
-
-		n = strcspn(options, ",");
-		is = memchr(options, '=', n);
-		if (is != NULL)
-			behind = options[strspn(options, " \t\n")] == 'I' ||
-			    options[strspn(options, " \t\n")] == 'i';
-		if (!behind && n > 0) {
-			(void)fprintf(
-			    f, "%s%.*s", any ? "," : "", (int)n, options);
-			any = true;
-		}
-		if (options[n] == '\0')
-			return;
-	}
-}
-
-/*
- * The options that the daemon shall have; NULL if they can stay, or on an
- * error, with *code -1.
- */
-static char *
-better(const struct setup *s, const struct sm_conf *c,
-    const struct sm_daemon *d, bool *needed, int *code)
-{
-	const char *list = sm_filters_of(c, d);
-	int profile = profile_of(s, d);
-	char name[SM_NAME_MAX], *text = NULL;
-	bool any = false, ours;
-	size_t length;
-	FILE *f;
-
-	ours = has_ours(s, c, list) || has_ours(s, c, d->lost);
-	if (ours && d->lost[0] == '\0')
-		return NULL;
-	if (profile < 0 ||
-	    (!ours &&
-		(*code = filter_for(s, c, profile, name, sizeof name)) < 0)) {
-		*code = -1;
-		return NULL;
-	}
-	f = open_memstream(&text, &length);
-	if (f == NULL)
-		return NULL;
-	put_others(f, d->text);
-	(void)fprintf(f, ", InputMailFilters=");
-	put_list(f, list, &any);
-	put_list(f, d->lost, &any);
-	if (!ours) {
-		put_list(f, name, &any);
-		needed[profile] = needed[profile] || *code == 1;
-	}
-	*code = 0;
-	(void)fclose(f);
-	return text;
-}
-
-/* ---- the file ---------------------------------------------------------- */
-
-static void
-put_filters(FILE *f, const struct setup *s, const bool *needed)
-{
-	char name[SM_NAME_MAX];
-	unsigned i;
-
-	for (i = 0; i < s->config.profiles; i++) {
-		bool internal = (int)i == setup_profile_for(s, true) &&
-		    s->config.profiles > 1;
-
-		if (!needed[i])
-			continue;
-		setup_filter_name(s, (int)i, name, sizeof name);
-		(void)fprintf(f, "MAIL_FILTER(`%s', `S=%s, %s" TIMES "')dnl\n",
-		    name, s->config.profile[i].socket, internal ? "F=T, " : "");
-	}
-}
-
-/* The text with each call's options replaced where that is needed. */
-static char *
-edit_calls(const struct setup *s, const struct sm_conf *c, const char *text,
-    bool *needed, int *code)
-{
-	char *new = NULL, *options, *raw;
-	struct sm_daemon d;
-	struct mc_call call;
-	size_t length;
-	FILE *f = open_memstream(&new, &length);
-
-	if (f == NULL)
-		return NULL;
-	for (; *code == 0 && mc_next(text, "DAEMON_OPTIONS", &call);
-	     text = call.end) {
-		raw = setup_copy(call.arg[0], call.length[0]);
-		sm_parse_daemon(&d, raw);
-		options = better(s, c, &d, needed, code);
-		if (options == NULL)
-			options = setup_format("%s", raw);
-		(void)fprintf(f, "%.*s%s%.*s", (int)(call.arg[0] - text), text,
-		    options,
-		    (int)(call.end - call.arg[0] - (long)call.length[0]),
-		    call.arg[0] + call.length[0]);
-		free(options);
-		free(raw);
-	}
-	(void)fputs(text, f);
-	(void)fclose(f);
-	return new;
-}
-
-/* A daemon that sendmail adds by itself gets a line of its own. */
-static void
-put_implied(FILE *f, const struct setup *s, const struct sm_conf *c,
-    const char *options, bool *needed, int *code)
-{
-	struct sm_daemon d;
-	char *text;
-
-	sm_parse_daemon(&d, options);
-	text = better(s, c, &d, needed, code);
-	if (text != NULL)
-		(void)fprintf(f, "DAEMON_OPTIONS(`%s')dnl\n", text);
-	free(text);
-}
-
-static void
-put_all_implied(FILE *f, const struct setup *s, const struct sm_conf *c,
-    const char *mc, const struct sm_conf *cf, bool *needed, int *code)
-{
-	struct mc_call call;
-	bool none = !mc_next(mc, "DAEMON_OPTIONS", &call);
-	bool six = cf->daemon_count > 0 &&
-	    strncmp(cf->daemon[0].name, "MTA-v", 5) == 0;
-
-	if (none && six) {
-		put_implied(f, s, c, "Name=MTA-v4, Family=inet", needed, code);
-		put_implied(f, s, c, "Name=MTA-v6, Family=inet6", needed, code);
-	} else if (none) {
-		put_implied(f, s, c, "Name=MTA", needed, code);
-	}
-	if (!mc_has_feature(mc, "no_default_msa")) {
-		(void)fprintf(f, "FEATURE(`no_default_msa')dnl\n");
-		put_implied(f, s, c, "Port=587, Name=MSA, M=E", needed, code);
-	}
-}
-
-/* The filters that only sendmail.cf knows: of files that .mc includes. */
-static void
-add_filters(struct sm_conf *c, const struct sm_conf *cf)
-{
-	size_t i;
-
-	for (i = 0; i < cf->filter_count; i++)
-		if (sm_filter(c, cf->filter[i].name) == NULL &&
-		    c->filter_count < SM_FILTERS_MAX)
-			c->filter[c->filter_count++] = cf->filter[i];
-	if (c->filters[0] == '\0')
-		memcpy(c->filters, cf->filters, sizeof c->filters);
-}
-
-char *
-setup_edit_mc(const struct setup *s, const char *mc, const struct sm_conf *cf)
-{
-	bool needed[TIDE_PROFILES_MAX] = { false };
-	static struct sm_conf c;
-	char *edited, *lines = NULL, *implied = NULL, *new = NULL;
-	const char *place;
-	size_t length;
-	int code = 0;
-	FILE *f;
-
-	mc_parse(&c, mc);
-	add_filters(&c, cf);
-	edited = edit_calls(s, &c, mc, needed, &code);
-	f = open_memstream(&implied, &length);
-	if (f != NULL && code == 0)
-		put_all_implied(f, s, &c, mc, cf, needed, &code);
-	if (f != NULL)
-		(void)fclose(f);
-	f = open_memstream(&lines, &length);
-	if (f != NULL) {
-		put_filters(f, s, needed);
-		(void)fclose(f);
-	}
-	if (code == 0 && edited != NULL && implied != NULL && lines != NULL) {
-		place = mc_place(edited);
-		new = setup_format("%.*s%s%s%s%s", (int)(place - edited),
-		    edited, lines[0] != '\0' ? "dnl Tidemark\n" : "", lines,
-		    implied, place);
-	}
-	free(edited);
-	free(implied);
-	free(lines);
-	return new;
-}
-
-/* ---- the plan ---------------------------------------------------------- */
 
 /* For a machine without sendmail: what the lines would be. */
 static char *
@@ -326,23 +42,20 @@ plan_user(const struct setup *s, struct setup_plan *p, const struct sm_conf *c)
 	struct setup_person person;
 
 	if (user[0] != '\0' && strcmp(user, "root") != 0 &&
-	    setup_person(s, user, group != NULL ? group : "", &person))
-		plan_settings(s, p, person.group, 0);
+	    setup_person(s, user, group != NULL ? group : "", &person)) {
+		person.groups = 1; /* it takes no other */
+		plan_settings(s, p, &person, 0);
+	}
 	free(copy);
 }
 
 static int
-plan_generic(const struct setup *s, struct setup_plan *p, bool apply)
+plan_generic(const struct setup *s, struct setup_plan *p)
 {
 	char *new;
 
-	if (apply) {
-		complain("there is no %s%s to change", s->root, s->mc);
-		return -1;
-	}
 	complain("there is no %s%s; lines for a sendmail.mc in general:",
 	    s->root, s->mc);
-	p->general = true;
 	new = generic(s);
 	if (new == NULL)
 		return -1;
@@ -350,6 +63,37 @@ plan_generic(const struct setup *s, struct setup_plan *p, bool apply)
 	    "Tidemark's filters, and each daemon's list, before the MAILER "
 	    "lines");
 	return 0;
+}
+
+/* Written by hand, or made elsewhere: who knows should do it. */
+static int
+plan_cf(const struct setup *s, struct setup_plan *p, const char *cf,
+    const struct sm_conf *c)
+{
+	char *new = setup_edit_cf(s, cf, c);
+
+	complain("there is no %s%s (--mc FILE names another); lines for %s:",
+	    s->root, s->mc, s->cf);
+	if (new == NULL)
+		return -1;
+	plan_file(p, setup_format("%s", s->cf), setup_format("%s", cf), new,
+	    "to be changed by hand: Tidemark's filters, and each daemon's "
+	    "list, Tidemark last in it");
+	return 0;
+}
+
+static int
+plan_without_mc(const struct setup *s, struct setup_plan *p, const char *cf,
+    const struct sm_conf *c, bool apply)
+{
+	if (setup_exists(s, s->mc))
+		return -1; /* it is said already why it cannot be read */
+	p->general = true;
+	if (!apply)
+		return cf != NULL ? plan_cf(s, p, cf, c) : plan_generic(s, p);
+	complain("there is no %s%s to change; --mc FILE names another", s->root,
+	    s->mc);
+	return -1;
 }
 
 int
@@ -364,7 +108,7 @@ setup_plan_sendmail(struct setup *s, struct setup_plan *p, bool apply)
 	sm_parse(&c, cf != NULL ? cf : "", length);
 	new = mc != NULL ? setup_edit_mc(s, mc, &c) : NULL;
 	if (mc == NULL) {
-		rc = plan_generic(s, p, apply);
+		rc = plan_without_mc(s, p, cf, &c, apply);
 	} else if (new == NULL) {
 		rc = -1;
 	} else if (strcmp(mc, new) != 0) {
@@ -375,9 +119,12 @@ setup_plan_sendmail(struct setup *s, struct setup_plan *p, bool apply)
 		if (apply) /* behind it, so that it is the newer one */
 			rc = setup_build_cf(s, p, mc, new, cf);
 	}
+	if (rc == 0 && mc != NULL && setup_tell_of_others(s, mc, &c) != 0 &&
+	    (apply || p->files == 0))
+		rc = -1;
 	if (rc == 0)
 		plan_user(s, p, &c);
-	if (rc == 0 && p->files > 0 && !apply)
+	if (rc == 0 && p->files > 0 && (mc != NULL || cf == NULL) && !apply)
 		plan_command(
 		    p, "makes sendmail.cf of sendmail.mc", "make -C /etc/mail");
 	if (rc == 0 && p->files > 0)

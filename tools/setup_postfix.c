@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "output.h"
 #include "setup_postfix.h"
@@ -66,66 +67,6 @@ postfix_free(struct postfix *p)
 	}
 }
 
-/* ---- lists ------------------------------------------------------------- */
-
-/* { address, default_action=accept, ... } */
-static void
-milter_in_braces(char *inside, struct pf_milter *m)
-{
-	char *rest = inside, *field;
-
-	m->address = NULL;
-	while ((field = setup_field(&rest, ", \t\n")) != NULL) {
-		if (field[0] == '\0')
-			continue;
-		if (m->address == NULL)
-			m->address = field;
-		else if (strncmp(field, "default_action=", 15) == 0)
-			(void)snprintf(
-			    m->action, sizeof m->action, "%s", field + 15);
-	}
-	if (m->address == NULL)
-		m->address = inside + strlen(inside);
-}
-
-bool
-pf_next_milter(char **rest, struct pf_milter *m)
-{
-	char *s = *rest, *end;
-	size_t n;
-
-	*m = (struct pf_milter){ .address = NULL };
-	s += strspn(s, ", \t\n");
-	if (*s == '\0')
-		return false;
-	if (*s == '{' && (end = strchr(s, '}')) != NULL) {
-		*end = '\0';
-		*rest = end + 1;
-		milter_in_braces(s + 1, m);
-		return true;
-	}
-	n = strcspn(s, ", \t\n");
-	*rest = s[n] != '\0' ? s + n + 1 : s + n;
-	s[n] = '\0';
-	m->address = s;
-	return true;
-}
-
-char *
-pf_policy_in(const char *list)
-{
-	static const char word[] = "check_policy_service";
-	const char *found = strstr(list, word);
-	size_t n;
-
-	if (found == NULL)
-		return NULL;
-	found += sizeof word - 1;
-	found += strspn(found, " \t\n,{");
-	n = strcspn(found, " \t\n,}");
-	return setup_copy(found, n);
-}
-
 /* ---- addresses --------------------------------------------------------- */
 
 char *
@@ -181,11 +122,61 @@ pf_same_inet(const char *address, const char *socket)
 	return same;
 }
 
+/* Without links on the way: inside the chroot they lead elsewhere. */
+static bool
+is_same_folder(const struct setup *s, const char *outside, const char *queue)
+{
+	char *a = setup_real(s, outside), *q = setup_real(s, queue);
+	char *base = realpath(q, NULL), *b, *straight;
+	struct stat x, y;
+	bool same = false;
+
+	if (base != NULL) {
+		b = setup_format("%s%s", base, outside);
+		straight = realpath(b, NULL);
+		same = straight != NULL && strcmp(straight, b) == 0 &&
+		    stat(a, &x) == 0 && stat(b, &y) == 0 &&
+		    x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+		free(straight);
+		free(b);
+	}
+	free(base);
+	free(q);
+	free(a);
+	return same;
+}
+
+bool
+pf_is_shown(const struct setup *s, const struct pf_conf *c, const char *path)
+{
+	char buf[PF_VALUE_MAX];
+	const char *queue =
+	    pf_value(c, NULL, "queue_directory", buf, sizeof buf);
+	char *folder = setup_copy(path, (size_t)(strrchr(path, '/') - path));
+	bool shown = folder[0] == '/' && is_same_folder(s, folder, queue);
+
+	free(folder);
+	return shown;
+}
+
+/* What the service sees at that address, as our settings name it. */
+static char *
+own_path(const struct setup *s, const struct pf_conf *c,
+    const struct pf_service *service, const char *address)
+{
+	const char *path = setup_socket_path(address);
+
+	return path != NULL && path[0] == '/' && pf_is_chrooted(c, service) &&
+		pf_is_shown(s, c, path)
+	    ? setup_format("%s", path)
+	    : pf_socket_path(c, service, address);
+}
+
 int
 pf_profile_of(const struct setup *s, const struct pf_conf *c,
     const struct pf_service *service, const char *address)
 {
-	char *path = pf_socket_path(c, service, address);
+	char *path = own_path(s, c, service, address);
 	int found = path != NULL ? setup_profile_by_path(s, path) : -1;
 	unsigned i;
 
@@ -200,7 +191,7 @@ int
 pf_policy_of(const struct setup *s, const struct pf_conf *c,
     const struct pf_service *service, const char *address)
 {
-	char *path = pf_socket_path(c, service, address);
+	char *path = own_path(s, c, service, address);
 	int found = -1;
 	unsigned i;
 

@@ -6,6 +6,7 @@
 
 #include "setup.h"
 #include "setup_postfix_cf.h"
+#include "setup_postfix_list.h"
 
 enum { MAIN_CF, MASTER_CF };
 
@@ -18,18 +19,20 @@ struct postfix {
 int postfix_load(const struct setup *, struct postfix *);
 void postfix_free(struct postfix *);
 
-/* One of smtpd_milters. */
-struct pf_milter {
-	char *address;
-	char action[32]; /* default_action of its own, or "" */
-};
-
-/* Cuts the list in place; false at its end. */
-bool pf_next_milter(char **rest, struct pf_milter *);
+/* -1 once it is said what postconf would not like about the new files. */
+int postfix_try(const struct setup *, const struct postfix *was,
+    const char *main, const char *master);
 
 /* What a unix: address means to a service; to be freed, NULL for inet. */
 char *pf_socket_path(
     const struct pf_conf *, const struct pf_service *, const char *address);
+
+/*
+ * Does a mount show the folder of that path inside the chroot, as the one that
+ * comes with Tidemark's package does?  A link there would not.
+ */
+bool
+pf_is_shown(const struct setup *, const struct pf_conf *, const char *path);
 
 /* The address by which the service reaches one of our sockets. */
 char *pf_address(const struct pf_conf *, const char *socket);
@@ -47,8 +50,5 @@ int pf_policy_of(const struct setup *, const struct pf_conf *,
 
 /* The three places of a policy server, as bits by their number. */
 extern const char *const pf_places[3];
-
-/* The address after check_policy_service in a list, or NULL; to be freed. */
-char *pf_policy_in(const char *list);
 
 #endif

@@ -341,6 +341,44 @@ pf_is_internal(const struct pf_conf *c, const struct pf_service *s)
 		"yes") == 0;
 }
 
+bool
+pf_has_no_milters(const struct pf_conf *c, const struct pf_service *s)
+{
+	char buf[PF_VALUE_MAX];
+
+	return setup_listed(
+	    pf_value(c, s, "receive_override_options", buf, sizeof buf), ", \t",
+	    "no_milters");
+}
+
+static bool
+is_inside(const struct pf_service *s)
+{
+	static const char *const loopback[] = { "127.",
+		"localhost:", "[::1]:", "::1:" };
+	size_t i;
+
+	for (i = 0; i < sizeof loopback / sizeof *loopback; i++)
+		if (strncmp(s->column[0], loopback[i], strlen(loopback[i])) ==
+		    0)
+			return true;
+	return strcmp(s->column[1], "inet") != 0;
+}
+
+/* It counts what the service says for itself: main.cf is about all of them. */
+bool
+pf_is_left_alone(const struct pf_conf *c, const struct pf_service *s)
+{
+	const struct pf_param *own = find(&s->own, "smtpd_milters");
+
+	if (own != NULL && own->value[0] != '\0')
+		return false;
+	if (find(&s->own, "receive_override_options") != NULL &&
+	    pf_has_no_milters(c, s))
+		return true;
+	return own != NULL && is_inside(s);
+}
+
 /* `-' was y before compatibility level 1. */
 bool
 pf_is_chrooted(const struct pf_conf *c, const struct pf_service *s)

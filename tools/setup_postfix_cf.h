@@ -58,6 +58,15 @@ bool pf_is_smtpd(const struct pf_service *);
 bool pf_is_internal(const struct pf_conf *, const struct pf_service *);
 bool pf_is_chrooted(const struct pf_conf *, const struct pf_service *);
 
+/* Are its filters switched off, whatever they are? */
+bool pf_has_no_milters(const struct pf_conf *, const struct pf_service *);
+
+/*
+ * Does mail come back there from a content filter?  It was seen when it came
+ * in: the service switches filters off, or asks for none on a loopback address.
+ */
+bool pf_is_left_alone(const struct pf_conf *, const struct pf_service *);
+
 /* How many processes of it there may be. */
 unsigned pf_processes(const struct pf_conf *, const struct pf_service *);
 

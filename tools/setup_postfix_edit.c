@@ -88,12 +88,15 @@ in_comment(const char *text, const char *at)
 	return is_nothing(at);
 }
 
-/* Where the value of -o name= begins within an entry; NULL if it is not. */
+/*
+ * Where the value of -o name= begins within an entry; NULL if it is not.  Of
+ * several the last one counts.
+ */
 static const char *
 find_option(const char *entry, const char *end, const char *name)
 {
 	size_t n = strlen(name);
-	const char *at = entry, *word;
+	const char *at = entry, *word, *found = NULL;
 
 	while ((at = strstr(at, "-o")) != NULL && at < end) {
 		bool begins = at > entry && isspace((unsigned char)at[-1]) &&
@@ -102,9 +105,9 @@ find_option(const char *entry, const char *end, const char *name)
 		at += 2;
 		word = at + strspn(at, " \t\n");
 		if (begins && strncmp(word, name, n) == 0 && word[n] == '=')
-			return word + n + 1;
+			found = word + n + 1;
 	}
-	return NULL;
+	return found;
 }
 
 char *

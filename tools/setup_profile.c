@@ -139,21 +139,54 @@ dropin_has_group(const struct setup *s, const char *group)
 	return has;
 }
 
+static const char *
+daemon_user(const struct setup *s)
+{
+	return s->config.user[0] != '\0' ? s->config.user : "tidemark";
+}
+
 bool
 setup_may_give(const struct setup *s, const char *group)
 {
-	const char *user =
-	    s->config.user[0] != '\0' ? s->config.user : "tidemark";
 	struct setup_person p;
 	gid_t gid;
 	size_t i;
 
 	if (dropin_has_group(s, group))
 		return true;
-	if (!setup_group(s, group, &gid) || !setup_person(s, user, "", &p))
+	if (!setup_group(s, group, &gid) ||
+	    !setup_person(s, daemon_user(s), "", &p))
 		return false;
 	for (i = 0; i < p.groups; i++)
 		if (p.gid[i] == gid)
 			return true;
 	return false;
+}
+
+/*
+ * As the daemon does it: what is set, else the mail servers'.  If neither is
+ * to be had, it depends on who starts the daemon: nothing to count on.
+ */
+static bool
+group_of_socket(const struct setup *s, const char *set, gid_t *gid)
+{
+	if (set[0] != '\0')
+		return setup_group(s, set, gid);
+	return setup_may_give(s, TIDE_MTA_GROUP) &&
+	    setup_group(s, TIDE_MTA_GROUP, gid);
+}
+
+bool
+setup_shares_group(
+    const struct setup *s, const struct setup_person *p, const char *set)
+{
+	gid_t gid;
+	size_t i;
+
+	if (!group_of_socket(s, set, &gid))
+		return false;
+	for (i = 0; i < p->groups; i++)
+		if (p->gid[i] == gid)
+			return true;
+	return p->uid == 0;
 }

@@ -75,6 +75,11 @@ setup_read(const char *path, size_t *length)
 	}
 	(void)fclose(f);
 	text[n] = '\0';
+	if (n == SETUP_FILE_MAX || memchr(text, '\0', n) != NULL) {
+		free(text);
+		errno = n == SETUP_FILE_MAX ? EFBIG : EILSEQ;
+		return NULL;
+	}
 	if (length != NULL)
 		*length = n;
 	return setup_grow(text, n + 1, 1);

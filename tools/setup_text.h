@@ -10,7 +10,11 @@
 
 #define SETUP_FILE_MAX (4u << 20)
 
-/* The file, with a NUL behind it, to be freed; NULL with errno. */
+/*
+ * The file, with a NUL behind it, to be freed; NULL with errno.  Half of a
+ * file must not be taken for the whole when it is written back: EFBIG if it
+ * is too long, EILSEQ if it has a NUL in it.
+ */
 char *setup_read(const char *path, size_t *length);
 
 /* A copy of n bytes, formatted text, with NULs left out; never NULL. */

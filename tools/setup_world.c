@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "output.h"
 #include "setup.h"
 #include "setup_text.h"
 
@@ -43,6 +44,10 @@ setup_slurp(const struct setup *s, const char *path, size_t *length)
 	char *real = setup_real(s, path);
 	char *text = setup_read(real, length);
 
+	if (text == NULL && errno != ENOENT && errno != ENOTDIR)
+		complain("%s: %s", real,
+		    errno == EILSEQ ? "there is a NUL in it; not touched"
+				    : strerror(errno));
 	free(real);
 	return text;
 }
@@ -143,8 +148,8 @@ setup_person(const struct setup *s, const char *user, const char *group,
 	(void)snprintf(p->name, sizeof p->name, "%s", user);
 	if (!find_user(s, user, &p->uid, &p->gid[0]))
 		return false;
-	if (group[0] != '\0')
-		(void)setup_group(s, group, &p->gid[0]);
+	if (group[0] != '\0' && !setup_group(s, group, &p->gid[0]))
+		return false;
 	add_groups(s, p);
 	return true;
 }
@@ -306,7 +311,10 @@ child(const struct setup *s, const char *const *argv, const int out[2],
 	_exit(127);
 }
 
-/* Both pipes, as they fill; true once both have ended. */
+/* sendmail sleeps for a minute when the machine's name has no dot. */
+#define PATIENCE_MS 90000
+
+/* Both pipes, as they fill; true once both have ended, and all was kept. */
 static bool
 drain(const int fds[2], char **texts[2])
 {
@@ -317,7 +325,7 @@ drain(const int fds[2], char **texts[2])
 
 	*texts[0] = setup_grow(NULL, SETUP_FILE_MAX + 1, 1);
 	*texts[1] = setup_grow(NULL, SETUP_FILE_MAX + 1, 1);
-	while (open_ends > 0 && poll(p, 2, 60000) > 0) {
+	while (open_ends > 0 && poll(p, 2, PATIENCE_MS) > 0) {
 		for (i = 0; i < 2; i++) {
 			ssize_t n;
 
@@ -335,7 +343,7 @@ drain(const int fds[2], char **texts[2])
 	}
 	for (i = 0; i < 2; i++)
 		(*texts[i])[used[i]] = '\0';
-	return open_ends == 0;
+	return open_ends == 0 && used[0] < SETUP_FILE_MAX;
 }
 
 int
@@ -344,6 +352,7 @@ setup_run(
 {
 	char **texts[2] = { out, err };
 	int o[2], e[2], status = -1;
+	bool whole;
 	pid_t pid;
 
 	*out = *err = NULL;
@@ -360,13 +369,15 @@ setup_run(
 		child(s, argv, o, e);
 	(void)close(o[1]);
 	(void)close(e[1]);
-	if (!drain((int[2]){ o[0], e[0] }, texts) && pid > 0)
+	whole = drain((int[2]){ o[0], e[0] }, texts);
+	if (!whole && pid > 0)
 		(void)kill(pid, SIGKILL);
 	(void)close(o[0]);
 	(void)close(e[0]);
 	if (pid > 0)
 		(void)waitpid(pid, &status, 0);
-	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) != 127
+	return whole && pid > 0 && WIFEXITED(status) &&
+		WEXITSTATUS(status) != 127
 	    ? WEXITSTATUS(status)
 	    : -1;
 }

@@ -204,15 +204,14 @@ read_options(struct tool *t, struct given *g)
 int
 run_size(struct tool *t)
 {
+	static const char *const names[] = { "leaky", "tokens", NULL };
 	struct given g = { 0 };
 	const char *what;
 	bool leaky;
 
 	read_options(t, &g);
 	what = tool_arguments(t, 1)[0];
-	leaky = strcmp(what, "leaky") == 0;
-	if (!leaky && strcmp(what, "tokens") != 0)
-		tool_misused(t, "«%s» is none of leaky and tokens", what);
+	leaky = tool_choice(t, NULL, what, names) == 0;
 	if (leaky ? g.burst || g.rate || g.most || g.sustained
 		  : g.limit || g.leak || g.depth)
 		tool_misused(t, "that option is not for %s", what);

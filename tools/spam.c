@@ -227,6 +227,8 @@ read_options(struct tool *t, struct wish *w)
 		{ "no-files", no_argument, NULL, OPT_NO_FILES },
 		{ NULL, 0, NULL, 0 },
 	};
+	static const char *const names[] = { "report", "revoke", "test",
+		"stats", NULL };
 	int c;
 
 	while ((c = tool_getopt(t, "", longs)) != -1) {
@@ -235,11 +237,7 @@ read_options(struct tool *t, struct wish *w)
 		else if (w->tos < sizeof w->to / sizeof *w->to)
 			w->to[w->tos++] = optarg;
 	}
-	w->what = optind < t->argc ? t->argv[optind] : "";
-	if (strcmp(w->what, "report") != 0 && strcmp(w->what, "revoke") != 0 &&
-	    strcmp(w->what, "test") != 0 && strcmp(w->what, "stats") != 0)
-		tool_misused(t,
-		    "«%s» is none of report, revoke, test and stats", w->what);
+	w->what = names[tool_choice(t, NULL, tool_word(t), names)];
 	if (t->argc - optind > (strcmp(w->what, "stats") == 0 ? 1 : 2))
 		tool_misused(t, "one message at a time");
 }

@@ -47,6 +47,17 @@ char **tool_arguments(const struct tool *, int n);
 void tool_misused(const struct tool *, const char *fmt, ...)
     __attribute__((format(printf, 2, 3), noreturn));
 
+/*
+ * Which of the names, up to NULL, the word is.  If it is none, say which there
+ * are and which is nearest, then end the program.  `option', unless NULL, is
+ * where it was given.
+ */
+size_t tool_choice(const struct tool *, const char *option, const char *word,
+    const char *const *names);
+
+/* The word at optind; NULL if the command line ends before it. */
+const char *tool_word(const struct tool *);
+
 /* --for TIME: milliseconds, of which 0 would be what is said. */
 uint64_t tool_for(const struct tool *, const char *text, const char *zero_is);
 
@@ -56,6 +67,9 @@ void tool_help(const struct command *);
 /* The table of subcommands, and the options that all of them have. */
 const struct command *tool_commands(size_t *count);
 extern const char tool_common[];
+
+/* The one of that name; NULL once the nearest is said. */
+const struct command *tool_command(const char *name);
 
 /* The file the settings are read from, NULL for the built-in ones. */
 const char *tool_config_path(const struct tool *);
@@ -103,6 +117,7 @@ int run_metrics(struct tool *);
 int run_completion(struct tool *);
 int run_setup(struct tool *);
 int run_why(struct tool *);
+int run_help(struct tool *);
 int run_backup(struct tool *);
 int run_restore(struct tool *);
 int run_forget(struct tool *);

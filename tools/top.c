@@ -1,6 +1,7 @@
 /*
  * top - a live look into the shared map: options; batch and JSON output.
  */
+#include <ctype.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <signal.h>
@@ -61,13 +62,20 @@ read_interval(const struct tool *t, const char *text)
 static unsigned
 read_view(const struct tool *t, const char *name)
 {
+	const char *names[TOP_VIEWS + 1] = { NULL };
+	char small[TOP_VIEWS][16];
 	unsigned i;
 
 	for (i = 0; i < TOP_VIEWS; i++)
 		if (strcasecmp(top_views[i]->name, name) == 0)
 			return i;
-	tool_misused(
-	    t, "--view is one of levels, bans, flow, memory, workers and map");
+	for (i = 0; i < TOP_VIEWS; i++) {
+		(void)snprintf(
+		    small[i], sizeof small[i], "%s", top_views[i]->name);
+		small[i][0] = (char)tolower((unsigned char)small[i][0]);
+		names[i] = small[i];
+	}
+	return (unsigned)tool_choice(t, "--view", name, names);
 }
 
 static void

@@ -26,6 +26,7 @@
 #define TIDE_RUNTIME_DIR_MAX 90	  /* leaves room for a socket's name */
 #define TIDE_LOCAL_SOCKET_MAX 107 /* sun_path without its NUL */
 #define TIDE_CONF_PATH "/etc/tidemark/tidemark.conf"
+#define TIDE_MTA_GROUP "tidemark-mta" /* gets sockets that nobody gave away */
 
 enum tide_on_error {
 	TIDE_ON_ERROR_ACCEPT,

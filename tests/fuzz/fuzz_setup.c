@@ -10,6 +10,7 @@
 #include "../../tools/setup_mc.h"
 #include "../../tools/setup_postfix_cf.h"
 #include "../../tools/setup_postfix_edit.h"
+#include "../../tools/setup_postfix_list.h"
 #include "../../tools/setup_sendmail_cf.h"
 #include "../../tools/setup_text.h"
 
@@ -50,6 +51,23 @@ sendmail(const char *text, size_t n)
 	for (; mc_next(at, "DAEMON_OPTIONS", &call); at = call.end)
 		assert(call.begin >= at && call.arg[0] > call.begin &&
 		    call.end > call.arg[0] + call.length[0]);
+}
+
+/* A list is cut into pieces, none of which is longer than the rest of it. */
+static void
+lists(const char *text)
+{
+	char *copy = setup_format("%s", text), *rest = copy, *before = copy;
+	struct pf_milter m;
+
+	while (pf_next_milter(&rest, &m)) {
+		assert(
+		    rest > before && m.address >= before && m.address < rest);
+		assert(strlen(m.text) < sizeof m.text);
+		before = rest;
+	}
+	free(copy);
+	free(pf_policy_in(text));
 }
 
 /* Once, and twice. */
@@ -111,11 +129,13 @@ postfix(const char *text, size_t n)
 		(void)pf_is_chrooted(&c, s);
 		(void)pf_is_internal(&c, s);
 		(void)pf_processes(&c, s);
+		(void)pf_is_left_alone(&c, s);
 		if (pf_is_smtpd(s))
 			edit_master(text, s->line);
 	}
 	pf_free(&c);
 	edit_main(text);
+	lists(text);
 }
 
 int

@@ -317,6 +317,11 @@ postfix_part()
 		refused "$RIG_EXT" down 554
 	check "our own people wait" refused "$RIG_INT" down 4
 	check "both are found" finds flag-refuses socket-missing
+	sed -i 's/^milter_default_action.*/milter_default_action = acept/' \
+		"$RIG/conf/main.cf"
+	check "a word that Postfix does not know" master
+	check "refuses the world for now" refused "$RIG_EXT" unknown 4
+	check "it is found" finds action-unknown socket-missing
 	check "undo leaves what was changed since" exits 1 setup --undo
 	rig_stop
 }

@@ -106,8 +106,7 @@ plain()
 while read -r line; do
 	# shellcheck disable=SC2086 # words, by intent
 	set -- $line
-	[ "$1" = completion ] || # a script has no other form
-		check "JSON: $line" records "$@"
+	check "JSON: $line" records "$@"
 	check "a full disk: $line" fills_the_disk "$@"
 	check "no colour: $line" plain "$@"
 done <"$D/calls"
@@ -125,6 +124,45 @@ suggests()
 }
 check "a slip is understood" suggests stauts status
 check "another" suggests tpo top
+
+listed_in_the_manual()
+{
+	sed -n '/^\.Sh SUBCOMMANDS/,/^\.Sh OPTIONS/s/^\.It Cm \([a-z]*\).*/\1/p' \
+		tools/tidemark.1 | sort | diff "$D/called" -
+}
+check "tidemark(1) lists every subcommand" listed_in_the_manual
+
+# ---- what somebody else wrote --------------------------------------------------
+
+# Quotes, a newline's escape, control characters, half a character of UTF-8 and
+# a whole one: what was said has to come out again, as JSON.
+hostile=$(printf 'a"b\\c\001\033[31m\t\377\303\244\302')
+wanted=$(printf 'a"b\\c\001\033[31m\t\357\277\275\303\244\357\277\275')
+
+# says_back FIELD WORD... - with --json, some record has it in that field.
+says_back()
+{
+	field=$1
+	shift
+	tidemark "$@" --json >"$D/out"
+	[ $? -le 1 ] || return 1
+	WANT=$wanted perl -MJSON::PP -MEncode -e '$field = shift;
+		while (<>) {
+			$r = decode_json($_);
+			$v = encode("UTF-8", $r->{$field} // "");
+			$found = 1 if index($v, $ENV{WANT}) >= 0;
+		}
+		exit !$found' "$field" "$D/out" || {
+		cat -v "$D/out"
+		return 1
+	}
+}
+
+mv "$D/feed" "$D/$hostile"
+check "a hostile name of a file" says_back file merge "$D/$hostile"
+mv "$D/$hostile" "$D/feed"
+mkdir "$D/$hostile"
+check "of a folder" says_back dir backup "$D/$hostile/backup"
 
 # ---- metrics -----------------------------------------------------------------
 
@@ -244,7 +282,11 @@ offered()
 	bash -c '
 		. "$1"
 		line=$2
-		read -r -a COMP_WORDS <<<"${line//=/ = }"
+		case $line in
+		*:=*) line=${line//:=/=} ;; # COMP_WORDBREAKS without =
+		*) line=${line//=/ = } ;;
+		esac
+		read -r -a COMP_WORDS <<<"$line"
 		case $line in *" " | *=) COMP_WORDS+=("") ;; esac
 		COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
 		_tidemark
@@ -284,6 +326,16 @@ check "of another" completes_to "tidemark top --view m" "map memory"
 check "of all" completes_to "tidemark --color=a" "always auto"
 check "after it, subcommands again" completes_to "tidemark --color=auto sta" status
 check "files are left to the shell" completes_to "tidemark -c " ""
+check "behind an option of its own, too" completes_to \
+	"tidemark query --file " ""
+check "and as the argument" completes_to "tidemark merge " ""
+check "of one of its words" completes_to "tidemark spam report " ""
+check "of the second" completes_to "tidemark egress deny import " ""
+check "options are there all the same" completes_to "tidemark merge --js" --json
+check "what nobody can know is not guessed" completes_to \
+	"tidemark query --from " ""
+check "where = is no end of a word" completes_to "tidemark --color:=al" \
+	--color=always
 
 options_of()
 {

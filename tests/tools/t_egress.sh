@@ -57,7 +57,7 @@ wrong()
 		says 'beyond its prefix' egress deny add 192.0.2.1/24 &&
 		says 'does not reach' egress permit add 10.0.0.1 2001:db8::1 &&
 		says 'CUSTOMER and SERVER' egress permit add 10.0.0.1 &&
-		says 'none of its words; did you mean deny' egress den list &&
+		says 'none of deny, permit, .* (did you mean deny?)' egress den list &&
 		says 'more than 0' egress deny add 192.0.2.9 --for 0 &&
 		says 'no word begins' egress deny add 192.0.2.9 --reason 'a #b' &&
 		exits 2 egress deny add nonsense && lines 2 egress deny list

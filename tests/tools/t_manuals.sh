@@ -102,6 +102,7 @@ cat >"$D/calls" <<-END
 	dump
 	counters
 	configtest
+	configtest --config $D/bad.conf
 	config
 	reload
 	bypass on --for 1s
@@ -147,8 +148,11 @@ cat >"$D/calls" <<-END
 	top -1 --view workers
 	top -1 --view map
 	metrics
+	completion bash
+	setup sendmail
 	help
 END
+printf 'max_wrokers = 7\n' >"$D/bad.conf"
 while read -r line; do
 	# shellcheck disable=SC2086 # words, by intent
 	check "explained: $line" explained $line

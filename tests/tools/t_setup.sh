@@ -2,6 +2,7 @@
 # t_setup - tidemark setup over configuration trees of its own: what it
 # prints, applies and undoes, and each fault that --check can find, made from a
 # sound tree by one change.
+# shellcheck disable=SC2016 # dollars for others to read
 set -u
 umask 022
 . tests/lib/tap.sh
@@ -137,7 +138,7 @@ postfix_files "$D/sound"
 # fresh - the sound tree again, but for its sockets.
 fresh()
 {
-	rm -rf "$T/etc"
+	rm -rf "${T:?}/etc"
 	cp -a "$D/sound/etc" "$T/etc"
 }
 fresh
@@ -156,6 +157,46 @@ check "and what no F= does" eval \
 	"setup sendmail --check | grep 'tidemark-ext: no F=: mail passes, unseen'"
 check "and where this machine's own mail goes" eval \
 	"setup sendmail --check | grep 'goes to .127.0.0.1. 25, and so in'"
+
+check "an smtpd that a content filter gives mail back to is left alone" eval \
+	"printf '127.0.0.1:10025 inet n - n - - smtpd\n  -o smtpd_milters=\n' \
+		>>'$T/etc/postfix/master.cf'; setup postfix --check |
+		grep -x 'note left-alone: /etc/postfix/master.cf:15'"
+check "so no line is missing there" eval \
+	"setup postfix | grep 'every line is there'"
+fresh
+cat >>"$T/etc/postfix/master.cf" <<-'END'
+	127.0.0.1:10025 inet n - n - - smtpd
+	  -o content_filter=
+	  -o receive_override_options=no_unknown_recipient_checks,no_milters
+END
+echo 'smtpd_milters = unix:/run/other.sock' >>"$T/etc/postfix/main.cf"
+check "also where main.cf has filters for all" exits 0 setup postfix --check
+check "and no line is missing there" eval \
+	"setup postfix | grep 'every line is there'"
+fresh
+
+# A mount, as the package has one, in a namespace of its own: a chroot is fine
+# where smtpd sees the sockets.
+cat >"$D/mounted.sh" <<-'END'
+	mkdir -p "$1/var/spool/postfix/run/tidemark" &&
+	mount --bind "$1/run/tidemark" "$1/var/spool/postfix/run/tidemark" &&
+	shift && "$@"
+END
+if unshare -rm true 2>/dev/null; then
+	sed -i '/^smtp /s/n\( *\)-\( *\)n/n\1-\2y/' "$T/etc/postfix/master.cf"
+	check "what a mount shows in the chroot is seen" \
+		unshare -rm sh "$D/mounted.sh" "$T" \
+		"$B/tidemark" --root "$T" setup postfix --check
+	check "and the chroot stays" eval "unshare -rm sh '$D/mounted.sh' '$T' \
+		'$B/tidemark' --root '$T' setup postfix |
+		grep 'every line is there'"
+	rm -r "${T:?}/var"
+	fresh
+else
+	echo "ok - what a mount shows # SKIP no namespaces here"
+	tap_cases=$((tap_cases + 1))
+fi
 
 # ---- broken ones -----------------------------------------------------------
 
@@ -209,6 +250,7 @@ socket-kind%postfix%mv $T/run/tidemark/external.sock $T/away && mkdir $T/run/tid
 socket-link%sendmail%mv $T/run/tidemark/external.sock $T/away && ln -s $T/away $T/run/tidemark/external.sock%mv -f $T/away $T/run/tidemark/external.sock
 socket-deaf%sendmail%mv $T/run/tidemark $T/awake && perl -MIO::Socket::UNIX -e 'mkdir $ARGV[0]; IO::Socket::UNIX->new(Local => "$ARGV[0]/$_.sock", Listen => 1) or die $! for "external"; symlink "$ARGV[1]/$_.sock", "$ARGV[0]/$_.sock" for ()' $T/run/tidemark $T/awake && mv $T/awake/internal.sock $T/run/tidemark%mv $T/run/tidemark/internal.sock $T/awake; rm -rf $T/run/tidemark; mv $T/awake $T/run/tidemark
 socket-rights%sendmail%cf '1i O RunAsUser=smmta'
+socket-rights%sendmail%cf '1i O RunAsUser=smmta' && change group 's/^postfix:.*/&,smmta/'
 socket-rights%postfix%chmod 600 $T/run/tidemark/external.sock%chmod 660 $T/run/tidemark/external.sock
 socket-rights%postfix%chmod 700 $T/run/tidemark%chmod 755 $T/run/tidemark
 socket-folder%sendmail%chmod 775 $T/run/tidemark%chmod 755 $T/run/tidemark
@@ -219,6 +261,7 @@ socket-unknown%postfix%main 's|submission-policy.sock|policy.sock|'
 socket-inet%sendmail%cf 's|local:/run/tidemark/external.sock|inet:8892@localhost|'
 socket-inet%postfix%conf '/profile ext/a socket = inet:8892@127.0.0.1' && master 's|unix:/run/tidemark/external.sock|inet:127.0.0.1:8892|'
 group-unknown%sendmail%conf 's/socket_group = postfix/socket_group = nobodys/'
+group-unknown%postfix%conf '/policy submission/,$s/= postfix/= nobodys/'
 group-denied%postfix%conf 's/socket_group = postfix/socket_group = other/'
 filters-comma%sendmail%cf 's/spamass;tidemark-ext/spamass,tidemark-ext/'
 filters-comma%sendmail%cf 's/tidemark-int;opendkim/tidemark-int, opendkim/'
@@ -227,6 +270,9 @@ filter-unused%sendmail%cf '$a Xtidemark-old, S=local:/run/tidemark/external.sock
 daemon-unfiltered%sendmail%cf '$a O DaemonPortOptions=Name=MTA-v6, Family=inet6'
 daemon-unfiltered%sendmail%cf '1i O DaemonPortOptions=Name=third, Port=2525, InputMailFilters='
 daemon-unfiltered%postfix%master '$a smtps inet n - n - - smtpd'
+daemon-unfiltered%postfix%master '/^smtp /a \  -o receive_override_options=no_address_mappings,no_milters'
+daemon-unfiltered%postfix%main '$a receive_override_options = no_milters'
+daemon-unfiltered%postfix%master '$a 192.0.2.1:2525 inet n - n - - smtpd -o smtpd_milters='
 msa-unfiltered%sendmail%cf '$a O DaemonPortOptions=Port=587, Name=MSA, M=E'
 daemon-profile%sendmail%cf 's/Name=MTA-int/Name=MTA-ext/;s/Name=MTA-ext, Port=smtp/Name=world, Port=smtp/'
 daemon-profile%postfix%master 's/name=MTA-int/name=MTA-ext/;s/name=MTA-ext$/name=world/;0,/name=world/!s/name=world/name=MTA-ext/'
@@ -247,6 +293,8 @@ workers%sendmail%cf 's/Children=100/Children=1000/'
 workers%postfix%master '/^smtp /s/-\( *\)smtpd/101\1smtpd/'
 chroot%postfix%master '/^smtp /s/n\( *\)-\( *\)n/n\1-\2y/'
 chroot%postfix%main 's/^compat.*//' && master '/^smtp /s/n\( *\)-\( *\)n/n\1-\2-/'
+chroot%postfix%master '/^smtp /s/n\( *\)-\( *\)n/n\1-\2y/' && mkdir -p $T/var/spool/postfix/run && ln -s $T/run/tidemark $T/var/spool/postfix/run/tidemark%rm -r $T/var
+action-unknown%postfix%main 's/= accept/= acept/'
 protocol%postfix%main '$a milter_protocol = 2'
 policy-places%postfix%master '/end_of_data/d'
 policy-places%postfix%master '/smtpd_data/d'
@@ -268,12 +316,14 @@ tried()
 	{
 		cut -d'%' -f1 "$D/table"
 		echo while-away
-		echo local-route # both are notes, tried above
+		echo local-route
+		echo left-alone # notes, tried above
 	} | sort -u | diff "$D/names" -
 }
 documented()
 {
-	sed -n 's/^\.It Li \([a-z-]*\)$/\1/p' tools/man/tidemark-setup.1 |
+	sed -n '/^\.Ss Findings/,/^\.Sh/s/^\.It Li \([a-z-]*\)$/\1/p' \
+		tools/man/tidemark-setup.1 |
 		sort | diff "$D/names" -
 }
 check "there are findings" test "$(wc -l <"$D/names")" -gt 25
@@ -390,6 +440,10 @@ check "nothing has changed" eval "snapshot | diff '$D/1' -"
 check "and there are no more backups" same "$(backups)" 2
 check "no folder is left behind" same \
 	"$(find "$T/etc/mail" -name '.tidemark*')" ''
+chmod 666 "$T/etc/tidemark/setup-sendmail.undo"
+check "no undo by what others may have written" exits 1 setup sendmail --undo
+check "it is all there" eval "snapshot | grep -v undo >'$D/2'; grep -v undo '$D/1' | diff '$D/2' -"
+chmod 600 "$T/etc/tidemark/setup-sendmail.undo"
 check "undo" exits 0 setup sendmail --undo
 check "all is as it was" eval "snapshot | diff '$D/0' -"
 check "and no backup is left" same "$(backups)" 0
@@ -400,15 +454,148 @@ check "undo leaves alone what was changed since" exits 1 setup sendmail --undo
 check "with that change in it" grep later "$T/etc/mail/sendmail.mc"
 check "but puts back the rest" lacks tidemark "$T/etc/mail/sendmail.cf"
 
+# What we cannot change: daemons of a file that the .mc includes.
+says() { pattern=$1; shift; "$@" 2>&1 | grep -e "$pattern"; }
+echo "DAEMON_OPTIONS(\`Name=inc, Port=26')dnl" >"$D/inc.m4"
+mc "FEATURE(\`no_default_msa')dnl" "include(\`$D/inc.m4')dnl"
+check "a daemon of an included file is told of" says \
+	'daemon inc has no filter of Tidemark' setup sendmail
+check "and no other daemon is added for it" exits 2 setup sendmail --apply
+check "nothing was changed" lacks tidemark "$T/etc/mail/sendmail.mc"
+{
+	echo "$ext"
+	echo "DAEMON_OPTIONS(\`Name=MTA-ext, InputMailFilters=tidemark-ext')dnl"
+} >"$D/inc.m4"
+mc "FEATURE(\`no_default_msa')dnl" "include(\`$D/inc.m4')dnl"
+check "with its filter there is nothing to do" says 'every line is there' \
+	setup sendmail --apply
+mc "FEATURE(\`no_default_msa')dnl" "DAEMON_OPTIONS(Port=26)dnl"
+check "a daemon without quotes is told of" says \
+	'daemon Daemon0 has no filter' setup sendmail
+
+# Whatever goes wrong, the old files stay, and nothing beside them.
+mc "FEATURE(\`no_default_msa')dnl" "DAEMON_OPTIONS(\`Name=MTA-ext')dnl"
+snapshot >"$D/0"
+untouched()
+{
+	snapshot | diff "$D/0" - && same "$(backups)" 0 &&
+		same "$(find "$T/etc" -name '.tidemark*')" ''
+}
+printf '#!/bin/sh\necho "dnl late" >>"%s"\n' "$T/etc/mail/sendmail.mc" \
+	>"$D/meddler"
+chmod 755 "$D/meddler"
+meddled()
+{
+	says 'somebody changed it just now' \
+		setup sendmail --apply --program "$D/meddler" || return 1
+	grep 'dnl late' "$T/etc/mail/sendmail.mc" || return 1
+	sed -i '/dnl late/d' "$T/etc/mail/sendmail.mc"
+	untouched
+}
+check "a file that changes meanwhile is not overwritten" meddled
+printf 'dnl \000\n' >>"$T/etc/mail/sendmail.mc"
+snapshot >"$D/0"
+check "nor is one with a NUL in it" says 'there is a NUL in it' \
+	setup sendmail --apply --program "$D/sendmail"
+check "all of it is there" untouched
+mc "FEATURE(\`no_default_msa')dnl" "DAEMON_OPTIONS(\`Name=MTA-ext')dnl"
+sed -i 's/^# /# a comment that needs some room: &/' "$T/etc/mail/sendmail.mc"
+cat >"$D/full.sh" <<-'END'
+	etc=$1/etc
+	shift
+	mount -t tmpfs -o size=128k none "$etc" && cp -a "$SAVED/." "$etc" ||
+		exit 99
+	dd if=/dev/zero of="$etc/filler" bs=4k 2>/dev/null
+	dd if=/dev/null of="$etc/filler" bs=4k seek=$(($(stat -c %s \
+		"$etc/filler") / 4096 - ${ROOM:-0})) 2>/dev/null
+	"$@"
+	code=$?
+	rm "$etc/filler"
+	cp -a "$etc/." "$SAVED.after"
+	exit $code
+END
+# full_disk ROOM - with so many pages left, --apply changes all or nothing.
+full_disk()
+{
+	rm -rf "${D:?}/etc" "$D/etc.after"
+	cp -a "$T/etc" "$D/etc"
+	mkdir "$D/etc.after"
+	SAVED=$D/etc ROOM=$1 unshare -rm sh "$D/full.sh" "$T" "$B/tidemark" \
+		--root "$T" setup sendmail --apply --program "$D/sendmail"
+	case $? in
+	2) diff -r "$D/etc" "$D/etc.after" ;;
+	0) applied=yes && grep tidemark "$D/etc.after/mail/sendmail.cf" ;;
+	*) return 1 ;;
+	esac
+}
+if unshare -rm true 2>/dev/null; then
+	room=0 applied=no
+	while [ "$applied" = no ] && [ "$room" -lt 16 ]; do
+		check "a full disk, $room pages left" full_disk "$room"
+		room=$((room + 1))
+	done
+	check "it did not suffice at first, and did in the end" \
+		test "$room" -gt 3 -a "$applied" = yes
+else
+	echo "ok - a full disk # SKIP no namespaces here"
+	tap_cases=$((tap_cases + 1))
+fi
+
+# By settings that are wrong nothing is changed.
+mc "FEATURE(\`no_default_msa')dnl" "DAEMON_OPTIONS(\`Name=MTA-ext')dnl"
+echo "max_wrokers = 7" >>"$T/etc/tidemark/tidemark.conf"
+snapshot >"$D/0"
+check "by wrong settings nothing is applied" exits 2 setup sendmail --apply \
+	--program "$D/sendmail"
+check "all is as before" untouched
+check "and it says so" says 'mend them first' setup sendmail --apply \
+	--program "$D/sendmail"
+
+# A sendmail.cf by hand: lines for it, and hands off.
+fresh
+rm "$T/etc/mail/sendmail.mc"
+check "without a .mc nothing is missing in a sound .cf" says \
+	'every line is there' setup sendmail
+cat >"$T/etc/mail/sendmail.cf" <<-'END'
+	V10/Berkeley
+	O DaemonPortOptions=Name=MTA,
+	    Port=smtp
+	O DaemonPortOptions=Name=MSA, Port=587, M=Ea
+	O InputMailFilters=clam
+	Xclam, S=local:/run/clam.sock
+END
+cat >"$D/want" <<-END
+	O DaemonPortOptions=Name=MTA,    Port=smtp, InputMailFilters=clam;tidemark-ext
+	O DaemonPortOptions=Name=MSA, Port=587, M=Ea, InputMailFilters=clam;tidemark-int
+	Xtidemark-ext, S=local:/run/tidemark/external.sock, $times
+	Xtidemark-int, S=local:/run/tidemark/internal.sock, F=T, $times
+END
+cf_lines()
+{
+	setup sendmail >"$D/printed" && sed -n 's/^+//p' "$D/printed" |
+		diff "$D/want" - && lacks --apply "$D/printed" &&
+		lacks make "$D/printed"
+}
+check "a .cf by hand gets lines of its own kind" cf_lines
+check "but nothing is applied to it" exits 2 setup sendmail --apply
+check "it is as it was" lacks tidemark "$T/etc/mail/sendmail.cf"
+printf 'V10/Berkeley' >"$T/etc/mail/sendmail.cf"
+check "not even a daemon: it gets its line" says \
+	'^+O DaemonPortOptions=Name=MTA, InputMailFilters=tidemark-ext' \
+	setup sendmail
+
 # RunAsUser: the user's group, and a drop-in.
 mc "FEATURE(\`no_default_msa')dnl" "DAEMON_OPTIONS(\`Name=MTA-ext')dnl"
 echo 'O RunAsUser=smmta' >>"$T/etc/mail/sendmail.cf"
 dropin=$T/etc/systemd/system/tidemark.service.d/setup.conf
-says() { pattern=$1; shift; "$@" 2>&1 | grep -e "$pattern"; }
 check "RunAsUser: its group gets the sockets" says '^+socket_group = smmta' \
 	setup sendmail
 check "and the daemon may give them to it" says '^+SupplementaryGroups=smmta' \
 	setup sendmail
+mkdir -p "${dropin%/*}"
+printf '[Service]\nSupplementaryGroups=other\n' >"$dropin"
+check "beside the groups that it has" eval \
+	"! setup sendmail | grep '^-.*SupplementaryGroups'"
 
 # ---- Postfix: print, apply, undo ------------------------------------------------
 
@@ -485,6 +672,64 @@ check "undo" exits 0 setup postfix --undo
 check "all is as it was" eval "snapshot | diff '$D/0' -"
 check "folders that were made are gone" test ! -e \
 	"$T/etc/systemd/system/tidemark.service.d"
+
+# Other filters stay as they are written; what we could not write again is
+# left to somebody who can.
+others()
+{
+	stock
+	sed -i "s|^smtpd_milters.*|smtpd_milters = $1|" "$T/etc/postfix/main.cf"
+}
+others '{ unix:/run/a.sock, default_action=accept, command_timeout=5s } $more\
+more = inet:localhost:11332\
+nobody = cares'
+check "a filter keeps its own settings, and \$names are followed" says \
+	'^+  -o smtpd_milters={unix:/run/a.sock,default_action=accept,command_timeout=5s},inet:localhost:11332,unix:/run/tidemark/external.sock$' \
+	setup postfix
+others '{ unix:/run/a.sock, { default_action = accept } }'
+check "braces in braces are left to others" says 'by hand' setup postfix --apply
+others '${cond?unix:/run/a.sock}'
+check "conditions, too" says 'by hand' setup postfix --apply
+stock
+sed -i '/^submission/a \  -o { smtpd_milters = unix:/run/a.sock, unix:/run/b.sock }' \
+	"$T/etc/postfix/master.cf"
+check "and lists in braces" says 'in braces; change it by hand' \
+	setup postfix --apply
+stock
+sed -i '/^submission/a \  -o smtpd_milters=unix:/run/a.sock\n  -o smtpd_milters=unix:/run/b.sock' \
+	"$T/etc/postfix/master.cf"
+check "of two lines the one that counts is changed" says \
+	'^-  -o smtpd_milters=unix:/run/b.sock$' setup postfix
+stock
+sed -i '/sasl_auth_enable/a \  -o milter_macro_daemon_name=ORIGINATING' \
+	"$T/etc/postfix/master.cf"
+setup postfix >"$D/printed"
+check "a name that others may go by stays" lacks MTA-int "$D/printed"
+check "the socket decides" grep internal.sock "$D/printed"
+stock
+sed -i 's/$/\r/' "$T/etc/postfix/master.cf"
+check "lines that end as on other systems are understood" says \
+	'^+  -o smtpd_milters=unix:/run/other.sock,unix:/run/tidemark/ext' \
+	setup postfix
+
+# As Debian's package leaves it: one group for mail servers, and a mount.
+stock
+echo "tidemark-mta:x:4205:tidemark,postfix" >>"$T/etc/group"
+mkdir -p "$T/usr/lib/systemd/system" "$T/var/spool/postfix"
+mount=var-spool-postfix-run-tidemark.mount
+touch "$T/usr/lib/systemd/system/$mount"
+setup postfix >"$D/printed"
+check "with a group for mail servers none is given" lacks socket_group \
+	"$D/printed"
+check "and no drop-in" lacks SupplementaryGroups "$D/printed"
+check "with the package's mount the chroot stays" lacks \
+	'+smtp .* n  *-  *n ' "$D/printed"
+check "and it has to be brought up" grep "systemctl start $mount" "$D/printed"
+mkdir -p "$T/etc/systemd/system"
+ln -s /dev/null "$T/etc/systemd/system/$mount"
+check "unless it is masked" says '^+smtp .* n  *-  *n ' setup postfix
+rm -r "${T:?}/usr" "${T:?}/var"
+stock
 
 # Sockets inside the queue directory: the chroot may stay.
 sed -i 's|^\[profile external\]|&\nsocket = local:/var/spool/postfix/tidemark/external.sock|' \

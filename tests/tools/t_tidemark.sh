@@ -88,9 +88,38 @@ mistake "no command" "what is wanted?"
 mistake "an unknown command, close to one" "did you mean status?" statsu
 mistake "an unknown command, close to none" "see tidemark help" xyzzy
 mistake "help for an unknown command" "did you mean reload?" help reloda
-mistake "an unknown option" "try tidemark status --help" status --bogus
+mistake "an unknown option, close to none" \
+	"there is no option --bogus; see tidemark status --help" status --bogus
+mistake "one that is close" "did you mean --json?" status --jsno
+mistake "one that is close to its own" "did you mean --from?" query --form a@b
+mistake "one before the command" "did you mean --color?" --colour=auto status
+mistake "an unknown letter" "there is no option -z" tail -z
+mistake "an option without its value" "--from what?" query --from
+mistake "a letter without its value" "-n what?" tail -n
+mistake "a value too many" "--json takes no value" status --json=yes
+mistake "a value too many for its own" "--once takes no value" tail --once=1
+esc=$(printf '\033')
+run 2 "a${esc}[31m" && says err 'a?[31m' && ! grep -q "$esc" "$dir/err"
+check $? "what is said on a terminal gives it no commands"
 mistake "a word too many" "«now» is one word too many" seal now
 mistake "no such colour" "auto, always and never" --color=blue status
+mistake "nearly one" "did you mean always?" --color=alway status
+mistake "a word that is close" "did you mean status?" bypass stauts
+mistake "another" "did you mean reset?" bucket rest a@b
+mistake "a way to sort" "did you mean level?" bucket list --sort levle
+mistake "a view" "did you mean levels?" top --view lvels
+mistake "a mail server" "did you mean sendmail?" setup sendmial
+mistake "a shell" "did you mean bash?" completion bahs
+mistake "a verb of addresses" "did you mean load?" addresses laod x
+mistake "of except" "did you mean add?" except ad x
+mistake "of spam" "did you mean test?" spam tets
+mistake "of bulk" "did you mean stats?" bulk stat
+mistake "of size" "did you mean tokens?" size toknes
+mistake "of egress" "did you mean deny?" egress dney list
+mistake "of its lists" "did you mean list?" egress deny lsit
+mistake "of report" "did you mean content-blocked?" report contentblocked
+mistake "no word at all" "which of list and reset?" bucket
+mistake "counters --man --json" "stands alone" counters --man --json
 mistake "--config with --root" "exclude each other" -c a status --root b
 mistake "a query for nothing" "give --from, --to, --text or --file, or a message" query
 mistake "no moment" "is no moment" query --from a@b --since yesterdayish
@@ -157,6 +186,10 @@ run 1 configtest -c "$dir/bad.conf" && silent out &&
 	says err "bad.conf:1: " && says err "max_workers" &&
 	says err "bad.conf:2: "
 check $? "configtest of a bad file: every complaint, exit 1"
+run 1 configtest --json -c "$dir/bad.conf" && says err "bad.conf:2: " &&
+	[ "$(grep -c '^{"version":1,"type":"complaint","text":"' "$dir/out")" -eq 2 ] &&
+	says out '"fine":false}'
+check $? "for programs, too"
 run 2 config -c "$dir/bad.conf" && silent out && says err "bad.conf:1: "
 check $? "config of a bad file"
 printf 'runtime_dir = %s/run\nmax_wrokers = 1\n' "$dir" >"$dir/spoilt.conf"
