@@ -8,7 +8,7 @@
 
 window.Words = (function () {
 	function span(ms) {
-		const s = Math.round(ms / 1000), min = Math.floor(s / 60);
+		const s = Math.ceil(ms / 1000), min = Math.floor(s / 60);
 		const h = Math.floor(min / 60);
 
 		if (s < 120)
@@ -58,6 +58,12 @@ window.Words = (function () {
 		return (us / 1e6).toFixed(1) + " s";
 	}
 
+	function moment(ms) {
+		return new Date(ms).toLocaleString(undefined, {
+			dateStyle: "medium", timeStyle: "medium",
+			hourCycle: "h23" });
+	}
+
 	function bytes(n) {
 		const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
 		let i = 0;
@@ -68,7 +74,7 @@ window.Words = (function () {
 	}
 
 	return { span: span, number: number, rate: rate, chance: chance,
-	    wait: wait, bytes: bytes };
+	    wait: wait, moment: moment, bytes: bytes };
 })();
 
 (function () {
@@ -102,16 +108,20 @@ window.Words = (function () {
 		byId(id).hidden = !wanted;
 	}
 
-	/* Where it has to break, before its network. */
+	/* Where it has to break: before its domain, before its network. */
 	function key(text) {
 		const e = element("span", null, "key");
 
-		text.split("|").forEach(function (part, i) {
+		text.split(/(?=[@|])/).forEach(function (part, i) {
 			if (i > 0)
 				e.append(element("wbr"));
-			e.append((i > 0 ? "|" : "") + part);
+			e.append(part);
 		});
 		return e;
+	}
+
+	function of(level, depth) {
+		return Words.number(level) + " of " + Words.number(depth);
 	}
 
 	/* ---- the head ------------------------------------------------------ */
@@ -164,7 +174,8 @@ window.Words = (function () {
 		    : "";
 
 		put("f-mail", s.mail_per_s === null ? "–"
-		    : s.mail_per_s.toFixed(s.mail_per_s < 10 ? 1 : 0));
+		    : s.mail_per_s.toFixed(s.mail_per_s > 0 &&
+			s.mail_per_s < 10 ? 1 : 0));
 		put("f-bans", Words.number(s.bans));
 		byId("f-bans").parentElement.classList.toggle("alert",
 		    s.bans > 0);
@@ -234,8 +245,8 @@ window.Words = (function () {
 		    window.Water.NEAR)).reduce(function (a, b) {
 			return a + b;
 		}, 0);
-		const full = g.fullest ? "fullest " + g.fullest.level + " of " +
-		    g.fullest.depth : "";
+		const full = g.fullest ? "fullest " + of(g.fullest.level,
+		    g.fullest.depth) : "";
 		const parts = [document.createTextNode(how_many(g.buckets))];
 		let shown = gauges.get(g.group);
 
@@ -324,7 +335,7 @@ window.Words = (function () {
 		bar.setAttribute("aria-hidden", "true");
 		li.append(key(n.key),
 		    element("span", n.group + " · " + n.profile, "where"), bar,
-		    element("span", n.level + " of " + n.depth, "level"),
+		    element("span", of(n.level, n.depth), "level"),
 		    element("span", Words.rate(n.rate_per_s), "rate"),
 		    element("span", fate(n), "fate"));
 		return li;
@@ -485,7 +496,7 @@ window.Words = (function () {
 		put("archive", "Archive: " + Words.number(a.windows) +
 		    " window" + (a.windows === 1 ? "" : "s") + ", " +
 		    Words.bytes(a.bytes) + (a.windows > 0 ? ", back to " +
-		    new Date(a.from_ms).toLocaleString() : "") +
+		    Words.moment(a.from_ms) : "") +
 		    (a.checkpoint_ms > 0 ? "; saved " + ago(a.checkpoint_ms,
 			s.time_ms) + " ago" : "") + (a.failing > 0
 		    ? "; WRITING FAILS" : "") + ".");

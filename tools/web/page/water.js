@@ -173,7 +173,7 @@ window.Water = (function () {
 
 	/* How many stand where most do: the picture's scale. */
 	Gauge.prototype.put_most = function (levels, width) {
-		const pen = this.pen, text = String(this.most);
+		const pen = this.pen, text = window.Words.number(this.most);
 		const half = pen.measureText(text).width / 2;
 		const x = (this.crest + 0.5) / levels.length * width;
 		const y = HEIGHT - FOOT - levels[this.crest] * (HEIGHT - TOP);
