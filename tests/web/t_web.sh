@@ -494,6 +494,7 @@ check "TERM ends it in good order" web_stop
 
 daemon_conf "web_listen = unix:$D/web.sock" "web_mask = no" \
 	"web_socket_mode = 0640" "$profiles"
+feed -n 60 -c 2 >"$D/fed" 2>&1
 check "it serves through a file" web_start
 page=http://localhost
 file()
