@@ -4,6 +4,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "json.h"
@@ -76,6 +77,21 @@ put_json(const struct metrics *m, const char *suffix,
 	json_record_end(&j);
 }
 
+/* The shortest decimal that is read back as the same number. */
+static void
+put_value(FILE *out, double value)
+{
+	char text[32] = "NaN";
+	int digits;
+
+	for (digits = 15; !isnan(value) && digits <= 17; digits++) {
+		(void)snprintf(text, sizeof text, "%.*g", digits, value);
+		if (strtod(text, NULL) == value)
+			break;
+	}
+	fprintf(out, " %s\n", text);
+}
+
 static void
 put(const struct metrics *m, const char *suffix,
     const struct label label[LABELS], double value)
@@ -92,10 +108,9 @@ put(const struct metrics *m, const char *suffix,
 		put_escaped(m->out, label[i].value);
 		(void)fputc('"', m->out);
 	}
-	if (isnan(value))
-		fprintf(m->out, "%s NaN\n", i > 0 ? "}" : "");
-	else
-		fprintf(m->out, "%s %.17g\n", i > 0 ? "}" : "", value);
+	if (i > 0)
+		(void)fputc('}', m->out);
+	put_value(m->out, value);
 }
 
 static void
@@ -315,7 +330,7 @@ put_histogram(const struct metrics *m, const char *profile, const char *stage,
 		below += t->count[i];
 		if (i < 11 || i % 4 != 3 || i + 1 == TIDE_LATENCY_STEPS)
 			continue;
-		(void)snprintf(bound, sizeof bound, "%g",
+		(void)snprintf(bound, sizeof bound, "%.9g",
 		    (double)tide_latency_from(i + 1) / 1e6);
 		put(m, "_bucket", label, (double)below);
 	}

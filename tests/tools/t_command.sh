@@ -196,6 +196,10 @@ while (<STDIN>) {
 	$seen{"$name\{$labels}"}++ and bad "twice";
 	$value =~ /^(?:[+-]?Inf|NaN|[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)$/ or
 		bad "no number: $value";
+	# 0.1, not 0.10000000000000001: the shortest that is the same
+	$value !~ /\./ or $value + 0 != sprintf('%.15g', $value) or
+		length $value <= length sprintf('%.15g', $value) or
+		bad "longer than it need be: $value";
 	my %label;
 	my $rest = $labels;
 	while ($rest =~ s/^([a-zA-Z_]\w*)="((?:[^"\\\n]|\\[\\"n])*)"(?:,|$)//) {
@@ -229,6 +233,9 @@ for my $key (keys %bucket) {
 	my ($le, $n) = (-1, 0);
 	for (@{$bucket{$key}}) {
 		my $this = $_->[0] eq '+Inf' ? 9e99 : $_->[0];
+		# whole microseconds: a rounded bound would count too much
+		$this == 9e99 or abs($this * 1e6 - sprintf('%.0f', $this * 1e6))
+			< 1e-6 or die "$key: le $_->[0] is rounded\n";
 		$this > $le or die "$key: le $_->[0] comes too late\n";
 		$_->[1] >= $n or die "$key: le $_->[0] is less than before\n";
 		($le, $n) = ($this, $_->[1]);

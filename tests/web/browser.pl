@@ -290,6 +290,20 @@ check('its reason is text, and masked', text('#bans') =~
 my $open = $browser->script('return document.documentElement.outerHTML');
 check('no address is in the page, seen or not', ($open // '') ne '' &&
     $open !~ /sales\@|mallory\@|192\.0\.2/);
+
+# Somebody marks a key to copy it; the page looks on meanwhile.
+my $marked = 'return String(getSelection())';
+$browser->script('const r = document.createRange();
+    r.selectNodeContents(document.querySelector("#bans tbody .key"));
+    getSelection().removeAllRanges(); getSelection().addRange(r)');
+my $was = $browser->script($marked) // '';
+for (1, 2) {
+	my $clock = text('#clock');
+	$browser->wait_until(sub { text('#clock') ne $clock });
+}
+check('what was marked stays marked', $was =~ /\@/ &&
+    ($browser->script($marked) // '') eq $was, $was,
+    $browser->script($marked));
 check('memory is shown', text('#memory') =~ /senders.*recipients.*content/s,
     text('#memory'));
 check('and how long the mail server waits', text('#waits') =~ /\d (µs|ms)/,
@@ -434,6 +448,53 @@ shows('when the page has no server it says so', '#alarm', qr/does not answer/);
 $browser->complaints; # of a server that was not there
 check('the page is served again', start_page());
 shows('which it finds by itself', '#state-words', qr/^at work$/);
+
+# ---- hostile keys, unmasked --------------------------------------------------
+
+my $evil = q(<img src=x onerror="document.title='owned'">);
+stop('web');
+open my $more, '+<', $conf or die "$conf: $!\n";
+my $settings = join '', <$more>;
+seek $more, 0, 0;
+print $more "web_mask = no\n", $settings;
+close $more or die "$conf: $!\n";
+check('a page without masks', start_page());
+# nearer to the brim than all who leaked since
+system($ENV{FEED}, '-s', "local:$dir/run/internal.sock", '--daemon', 'MTA-int',
+    '-n', '38', '--auth', $evil, '--quiet', 'tests/demo/sample.mbox');
+tidemark('ban', 'x@evil.example', '--reason', "'$evil'" =~ s/'owned'/1/r);
+$browser->go("$address/");
+shows('a key of markup is shown as it is', '#nearest', qr/<img src=x onerror/);
+shows('a reason of markup, too', '#bans', qr/<img src=x onerror/);
+check('and is no markup', !$browser->script(
+    'return document.querySelector("img")') &&
+    $browser->script('return document.title') eq 'Tidemark',
+    $browser->script('return document.title'));
+$browser->devtools('Emulation.setScriptExecutionDisabled',
+    value => JSON::PP::true);
+$browser->go("$address/");
+my $unscripted = $browser->call('GET', "$browser->{session}/source") // '';
+check('nor without scripts', $unscripted =~ /&lt;img src=x/ &&
+    $unscripted !~ /<img/);
+$browser->devtools('Emulation.setScriptExecutionDisabled',
+    value => JSON::PP::false);
+$browser->go("$address/");
+
+# The numbers of the pictures are those of the command.
+sub buckets {
+	my $n = `'$bin/tidemark' -c '$conf' bucket list --json |
+	    grep -c '"group":"OKSENDER"'`;
+	return $n + 0;
+}
+my $caption = 'return [...document.querySelectorAll(".gauge")].find(g =>
+    g.querySelector("strong").textContent === "OKSENDER")
+    .querySelector(".count").textContent';
+check('the picture counts what the command counts', $browser->wait_until(sub {
+    my $n = buckets(); # they leak meanwhile
+    $n > 1 && ($browser->script($caption) // '') =~ /^$n buckets/ }),
+    buckets(), $browser->script($caption));
+check('each profile says its mode', text('.gauge .modes') =~
+    /external: enforce.*internal: dry-run/s, text('.gauge .modes'));
 
 # ---- without scripts ---------------------------------------------------------
 

@@ -62,9 +62,13 @@ if [ "$(id -u)" -eq 0 ]; then
 	}
 	check "but it drops to another user for good" becomes_nobody
 	root=--allow-root
+	mkdir -p "$D/run" && : >"$D/run/map" && chmod 0600 "$D/run/map"
 	check "who may not read the map, and says so" same \
 		"$(state '$s->{at_work} . $s->{trouble}')" \
-		"0the daemon is not running"
+		"0the live map cannot be read"
+	check "and why" eval 'state "\$s->{why}" | grep -q "run/map: "'
+	check "in the page, too" eval 'get / | grep -q "cannot be read: .*run/map"'
+	rm -f "$D/run/map"
 	web_stop
 fi
 check "output that cannot be written fails" fails sh -c \
@@ -139,6 +143,22 @@ head_like_get()
 }
 check "HEAD is GET without a body" head_like_get /page.css
 check "of a page" answers 200 get / -I
+# two requests on one connection; a body that HEAD has not would lie between
+head_has_no_body()
+{
+	printf 'HEAD %s HTTP/1.1\r\nHost: localhost\r\n\r\n' "$1" |
+		perl -MIO::Socket::INET -e '
+		my $s = IO::Socket::INET->new(PeerAddr => "127.0.0.1",
+			PeerPort => $ARGV[0]) or die;
+		print $s <STDIN>; $s->flush; shutdown($s, 1);
+		local $/; my $got = <$s>;
+		print $got; exit($got =~ /^HTTP.*\r\n\r\n$/s &&
+			$got !~ /\r\n\r\n./s ? 0 : 1)' "${page##*:}"
+}
+for path in / /state.json /metrics /page.css /export/levels.csv \
+	/export/bans.ndjson /nothing /ask; do
+	check "HEAD $path has no body" head_has_no_body "$path"
+done
 check "nothing else is here" answers 404 get /nothing
 for path in /page.html /index.html /tools/web/page/page.css \
 	/export/ /export/nothing.csv /export/levels /export/levels.xml; do
@@ -219,11 +239,17 @@ done
 
 # ---- questions ---------------------------------------------------------------
 
-head -c 20000 /dev/zero | tr '\0' x >"$D/long"
+head -c 50000 /dev/zero | tr '\0' x >"$D/long"
 check "what is too long" answers 413 post "@$D/long"
 check "in pieces, too" answers 413 post "@$D/long" \
 	-H 'Transfer-Encoding: chunked'
 check "to other paths, too" answers 413 post_to / "@$D/long"
+letters()
+{
+	printf 'text=' && perl -e 'print "%E6%BD%AE" x 4000'
+}
+letters >"$D/letters"
+check "4000 letters of any script are not" answers 200 post "@$D/letters"
 check "what is no form" answers 415 post '{}' -H 'Content-Type: application/json'
 for bad in 'from=%' 'from=%4' 'from=%zz' 'from=%00' 'from=a%07b'; do
 	check "a bad form: $bad" answers 400 post "$bad"
@@ -278,6 +304,7 @@ check "and nothing was logged" lacks "$sender\|nowhere\|account" "$D/web.log"
 
 # ---- masks -------------------------------------------------------------------
 
+feed -n 60 -c 2 >"$D/fed" 2>&1 # the first has leaked by now
 tidemark ban '=cmd@evil.example' --reason "=2+5, says $sender of 192.0.2.77:25" \
 	>/dev/null
 tidemark ban 198.51.100.0/24 --reason '<b>"x"</b>, a=1' >/dev/null
@@ -432,12 +459,42 @@ feed -n 20 -c 2 >"$D/fed" 2>&1
 check "mail is counted again" within 30 eval \
 	'[ "$(state "\$s->{flow}[0]{total}")" -ge 20 ]'
 
+# Cut short under its eyes: what it read is worth nothing, and it lives.
+tear_map()
+{
+	cp "$D/run/live.mdb" "$D/torn" && mv "$D/torn" "$D/run/live.mdb" &&
+		touch "$D/run/map" && within 30 at_away &&
+		truncate -s 4096 "$D/run/live.mdb" &&
+		kill -0 "$web_pid"
+}
+at_away()
+{
+	same "$(state '$s->{attached} . $s->{trouble}')" \
+		"1the daemon is not at work"
+}
+is_torn()
+{
+	same "$(state '$s->{attached} . $s->{trouble}')" \
+		"0the live map cannot be read" &&
+	state '$s->{why}' | grep -q 'is truncated'
+}
+daemon_stop
+check "a map is cut short while it is open" tear_map
+check "there are no metrics then" answers 503 get /metrics
+check "and why is said" grep -q 'is truncated' "$D/body"
+check "in the state, too" within 10 is_torn
+check "nothing is exported" answers 503 get /export/levels.csv
+check "the page lives" answers 200 get /
+check "the daemon makes another" daemon_start
+check "which is seen" within 30 at_work
+
 check "TERM ends it in good order" web_stop
 
 # ---- without masks, and through a file ---------------------------------------
 
 daemon_conf "web_listen = unix:$D/web.sock" "web_mask = no" \
 	"web_socket_mode = 0640" "$profiles"
+feed -n 60 -c 2 >"$D/fed" 2>&1
 check "it serves through a file" web_start
 page=http://localhost
 file()

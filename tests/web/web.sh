@@ -9,6 +9,7 @@ root=
 # web_start [OPTION...] - sets $page, the address without its last slash.
 web_start()
 {
+	rm -f "$D/web.log" # or an old line would be read
 	# shellcheck disable=SC2086 # a word or none
 	"$WEB" -c "$conf" $root "$@" >"$D/web.log" 2>&1 </dev/null &
 	web_pid=$!

@@ -20,6 +20,7 @@
 enum { HTTP_OK = 200, HTTP_BAD = 400, HTTP_NONSENSE = 422, HTTP_AWAY = 503 };
 
 static atomic_uint count;
+static atomic_bool closed;
 
 unsigned
 asking_count(void)
@@ -171,13 +172,20 @@ start_thread(struct asking *a)
 	return ok;
 }
 
+/* Counted first: who closes either sees it, or it sees that it is closed. */
 bool
 asking_reserve(void)
 {
-	if (atomic_fetch_add(&count, 1) < AT_ONCE)
+	if (atomic_fetch_add(&count, 1) < AT_ONCE && !atomic_load(&closed))
 		return true;
 	(void)atomic_fetch_sub(&count, 1);
 	return false;
+}
+
+void
+asking_close(void)
+{
+	atomic_store(&closed, true);
 }
 
 void

@@ -37,6 +37,9 @@ bool asking_reserve(void);
 /* Ask it, in that place.  In any case it is answered, and done is called. */
 void asking_start(struct asking *);
 
+/* No more places. */
+void asking_close(void);
+
 /* How many are being asked; 0 only after the last done. */
 unsigned asking_count(void);
 

@@ -19,6 +19,7 @@ EMBED(page, "page.html");
 EMBED(style, "page.css");
 EMBED(theme, "theme.js");
 EMBED(script, "page.js");
+EMBED(renew, "renew.js");
 EMBED(water, "water.js");
 EMBED(ask, "ask.js");
 EMBED(icon, "icon.svg");
@@ -36,6 +37,7 @@ static const struct asset assets[] = {
 	ASSET("/page.css", "text/css; charset=utf-8", style),
 	ASSET("/theme.js", script, theme),
 	ASSET("/page.js", script, script),
+	ASSET("/renew.js", script, renew),
 	ASSET("/water.js", script, water),
 	ASSET("/ask.js", script, ask),
 	ASSET("/icon.svg", "image/svg+xml", icon),

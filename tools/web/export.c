@@ -7,6 +7,7 @@
 
 #include "export.h"
 #include "mask.h"
+#include "torn.h"
 
 #define PIECE 16384 /* bytes that are made at once, about */
 
@@ -249,7 +250,7 @@ export_is_csv(const struct export *e)
 	return e->csv;
 }
 
-/* False without memory, or where there is nothing left. */
+/* False without memory; empty where there is nothing left. */
 static bool
 make_piece(struct export *e)
 {
@@ -271,7 +272,7 @@ make_piece(struct export *e)
 	for (; e->next < rows && ftell(sheet.out) < PIECE; e->next++)
 		e->kind->row(&sheet, e->sample, e->next);
 	failed = ferror(sheet.out) != 0;
-	return fclose(sheet.out) == 0 && !failed && e->length > 0;
+	return fclose(sheet.out) == 0 && !failed;
 }
 
 long
@@ -281,8 +282,9 @@ export_read(struct export *e, char *buf, size_t size)
 
 	if (e->maps != e->sample->view.maps || !e->sample->attached)
 		return -1;
-	if (e->at == e->length && !make_piece(e))
-		return 0;
+	/* half a file shall not look like a whole one */
+	if (e->at == e->length && (!make_piece(e) || torn_seen()))
+		return -1;
 	n = e->length - e->at < size ? e->length - e->at : size;
 	memcpy(buf, e->piece + e->at, n);
 	e->at += n;

@@ -17,8 +17,8 @@ void export_end(struct export *);
 bool export_is_csv(const struct export *);
 
 /*
- * The next bytes of it: how many, 0 at its end, -1 if there is another map now
- * and the rest is lost.
+ * The next bytes of it: how many, 0 at its end, -1 if the rest is lost: there is
+ * another map now, or no memory.
  */
 long export_read(struct export *, char *buf, size_t);
 

@@ -19,6 +19,7 @@
 
 #include "serve.h"
 #include "tidemark/listen.h"
+#include "torn.h"
 
 struct wish {
 	const char *conf, *user;
@@ -215,6 +216,7 @@ main(int argc, char **argv)
 	(void)sigaddset(&ends, SIGTERM);
 	(void)pthread_sigmask(SIG_BLOCK, &ends, NULL); /* threads inherit it */
 	(void)signal(SIGPIPE, SIG_IGN);
+	torn_watch();
 	fd = open_socket(&sample.places, &place);
 	server = serve_start(&sample, fd, place.path[0] != '\0', &err);
 	if (server == NULL)

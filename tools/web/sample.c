@@ -1,17 +1,50 @@
 /*
  * sample - attach, look, pick out.
  */
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tidemark/clock.h"
 #include "sample.h"
+#include "torn.h"
+
+#define FRESH_MS 400 /* who asks within this time gets the same */
+
+/* ---- the map ----------------------------------------------------------- */
+
+/* A map that we may not read is another trouble than none. */
+static bool
+is_absent(const struct sample *s)
+{
+	char path[TIDE_PATH_MAX + 8];
+
+	(void)snprintf(path, sizeof path, "%s/map", s->places.runtime_dir);
+	return access(path, F_OK) < 0 && errno == ENOENT;
+}
+
+/* What is left of a map that was cut short is of no use. */
+static void
+let_go(struct sample *s)
+{
+	if (s->view.map != NULL)
+		view_close(&s->view);
+	s->view.maps++;
+	s->taken_ms = 0;
+	torn_forget();
+}
 
 bool
 sample_attach(struct sample *s)
 {
-	s->now_ms = tide_clock_wall_ms();
-	s->mono_ms = tide_clock_mono_ms();
+	const struct tide_map *before = s->view.map;
+
+	if (torn_seen())
+		let_go(s);
 	s->attached = view_follow(&s->view, &s->places, &s->why);
+	if (s->view.map != before || !s->attached)
+		s->taken_ms = 0;
+	s->absent = !s->attached && is_absent(s);
 	return s->attached;
 }
 
@@ -22,6 +55,8 @@ sample_free(struct sample *s)
 		view_close(&s->view);
 	water_free(&s->water);
 }
+
+/* ---- what is picked out ------------------------------------------------ */
 
 /* By insertion: there are few places. */
 static void
@@ -74,11 +109,11 @@ pick_bans(struct sample *s)
 	}
 }
 
-bool
-sample_take(struct sample *s)
+/* ---- looking ----------------------------------------------------------- */
+
+static bool
+look(struct sample *s)
 {
-	if (!sample_attach(s))
-		return false;
 	if (water_sample(&s->water, &s->view, s->mono_ms) < 0) {
 		s->attached = false;
 		return tide_err_set(&s->why, "no memory for so many buckets") ==
@@ -89,12 +124,31 @@ sample_take(struct sample *s)
 	s->flow = view_flow(&s->view, s->now_ms);
 	pick_nearest(s);
 	pick_bans(s);
+	s->taken_ms = s->mono_ms;
 	return true;
+}
+
+/* Many who look at once cost what one does, and agree. */
+bool
+sample_take(struct sample *s)
+{
+	uint64_t mono_ms = tide_clock_mono_ms();
+
+	if (sample_attach(s) && s->taken_ms != 0 &&
+	    mono_ms - s->taken_ms < FRESH_MS)
+		return true;
+	s->now_ms = tide_clock_wall_ms();
+	s->mono_ms = mono_ms;
+	s->taken_ms = 0;
+	if (!s->attached || !look(s))
+		return false;
+	return !torn_seen() || (sample_attach(s) && look(s));
 }
 
 const char *
 sample_trouble(const struct sample *s)
 {
 	return s->attached ? view_trouble(&s->view, s->now_ms)
-			   : "the daemon is not running";
+	    : s->absent	   ? "the daemon is not running"
+			   : "the live map cannot be read";
 }

@@ -23,8 +23,10 @@ struct sample {
 
 	struct view view;
 	bool attached;	     /* there is a map to read */
-	struct tide_err why; /* if not */
+	bool absent;	     /* there is none at all */
+	struct tide_err why; /* if not attached */
 	uint64_t now_ms, mono_ms;
+	uint64_t taken_ms; /* mono, of what follows; 0: it is not to be used */
 
 	struct water water;
 	struct pace_waits waits;
@@ -41,7 +43,7 @@ bool sample_attach(struct sample *);
 
 void sample_free(struct sample *);
 
-/* Look at all of it. */
+/* Look at all of it, unless that was done a moment ago. */
 bool sample_take(struct sample *);
 
 /* Why the daemon is not at work, in a sentence; "" if it is. */

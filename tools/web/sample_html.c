@@ -140,6 +140,10 @@ sample_html(FILE *out, const struct sample *s)
 	if (trouble[0] != '\0') {
 		(void)fputs("<p class=\"alarm\">Trouble: ", out);
 		html_text(out, trouble);
+		if (!s->attached) {
+			(void)fputs(": ", out);
+			html_text(out, s->why.text);
+		}
 		(void)fputs(".</p>\n", out);
 	} else {
 		(void)fputs("<p>Tidemark is at work.</p>\n", out);

@@ -13,42 +13,90 @@
 
 /* ---- water ------------------------------------------------------------- */
 
-/* The mode of a group, where it is strictest. */
-static uint32_t
-mode_of(const struct sample *s, unsigned group)
+static const char *const modes[] = { "off", "dry-run", "enforce" };
+
+/* Of each profile: one picture shows them all. */
+static void
+put_modes(struct json *j, const struct sample *s, unsigned group)
 {
-	uint32_t mode = TIDE_MODE_OFF;
+	const struct tide_profile *p = s->view.config.profile;
+	unsigned i;
+
+	json_array(j, "modes");
+	for (i = 0; i < s->view.config.profiles; i++) {
+		json_object(j, NULL);
+		json_text(j, "profile", p[i].name);
+		json_text(j, "mode",
+		    p[i].group[group].mode < 3 ? modes[p[i].group[group].mode]
+					       : "?");
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static bool
+is_on(const struct sample *s, unsigned group)
+{
 	unsigned i;
 
 	for (i = 0; i < s->view.config.profiles; i++)
-		if (s->view.config.profile[i].group[group].mode > mode)
-			mode = s->view.config.profile[i].group[group].mode;
-	return mode;
+		if (s->view.config.profile[i].group[group].mode !=
+		    TIDE_MODE_OFF)
+			return true;
+	return false;
+}
+
+static void
+put_fullest(struct json *j, const struct sample *s, unsigned group)
+{
+	const struct water_item *item = s->water.item, *most = NULL;
+	struct tide_class_id id;
+	size_t i;
+
+	for (i = 0; i < s->water.count; i++)
+		if (tide_class_describe(
+			s->view.config.profiles, item[i].class, &id) &&
+		    id.group == group &&
+		    (most == NULL || water_fill(&item[i]) > water_fill(most)))
+			most = &item[i];
+	if (most == NULL)
+		return;
+	json_object(j, "fullest");
+	json_number(j, "level", most->level);
+	json_number(j, "depth", most->depth);
+	json_object_end(j);
+}
+
+static void
+put_group(struct json *j, const struct sample *s, unsigned group, uint32_t all,
+    const uint32_t bins[BINS])
+{
+	unsigned i;
+
+	json_object(j, NULL);
+	json_text(j, "group", tide_group_name[group]);
+	json_text(j, "drop", drop_name(group, 1));
+	put_modes(j, s, group);
+	json_number(j, "buckets", all);
+	put_fullest(j, s, group);
+	json_array(j, "bins");
+	for (i = 0; i < BINS; i++)
+		json_number(j, NULL, bins[i]);
+	json_array_end(j);
+	json_object_end(j);
 }
 
 static void
 put_groups(struct json *j, const struct sample *s)
 {
-	static const char *const modes[] = { "off", "dry-run", "enforce" };
-	uint32_t bins[BINS], all, mode;
-	unsigned i, g;
+	uint32_t bins[BINS], all;
+	unsigned g;
 
 	json_array(j, "groups");
 	for (g = 0; g < TIDE_GROUPS; g++) {
 		all = water_bins(&s->water, &s->view, (int)g, bins, BINS);
-		mode = mode_of(s, g);
-		if (all == 0 && mode == TIDE_MODE_OFF)
-			continue;
-		json_object(j, NULL);
-		json_text(j, "group", tide_group_name[g]);
-		json_text(j, "drop", drop_name(g, 1));
-		json_text(j, "mode", mode < 3 ? modes[mode] : "?");
-		json_number(j, "buckets", all);
-		json_array(j, "bins");
-		for (i = 0; i < BINS; i++)
-			json_number(j, NULL, bins[i]);
-		json_array_end(j);
-		json_object_end(j);
+		if (all > 0 || is_on(s, g))
+			put_group(j, s, g, all, bins);
 	}
 	json_array_end(j);
 }

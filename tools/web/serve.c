@@ -18,13 +18,13 @@
 #include "html.h"
 #include "page.h"
 #include "serve.h"
+#include "torn.h"
 
-#define BODY_MAX 16384	   /* of a question */
+#define BODY_MAX 49152	   /* of a question: 4000 letters of any script */
 #define CONNECTIONS 64	   /* more wait or are turned away */
 #define IDLE_S 15	   /* and then it is closed */
 #define MEMORY (32 * 1024) /* of a connection */
 #define BLOCK 16384	   /* of an export */
-#define FRESH_MS 400	   /* who asks within this time gets the same */
 #define STOP_TRIES 50	   /* of 100 ms */
 
 struct server {
@@ -32,11 +32,13 @@ struct server {
 	struct sample *sample;
 	bool is_file;
 	struct MHD_Response *state; /* the last state.json */
-	uint64_t state_ms;
+	uint64_t state_ms;	    /* of its sample */
 };
 
 /* A request, from its first header to its end. */
 struct request {
+	const char *path;
+	bool is_head;
 	char *body;
 	size_t length;
 	bool too_long;
@@ -46,6 +48,8 @@ struct request {
 };
 
 typedef enum MHD_Result reply;
+typedef reply
+handler(struct server *, struct MHD_Connection *, struct request *);
 
 /* ---- replies ----------------------------------------------------------- */
 
@@ -145,23 +149,18 @@ printed(struct server *s, const char *type,
 	return of_bytes(text, length, MHD_RESPMEM_MUST_FREE, type);
 }
 
-/* Many who look at once cost what one does. */
+/* Of one sample it is written once. */
 static reply
-get_state(struct server *s, struct MHD_Connection *c, const char *path)
+get_state(struct server *s, struct MHD_Connection *c, struct request *q)
 {
-	struct timespec t;
-	uint64_t now;
-
-	(void)path;
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	now = (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-	if (s->state == NULL || now - s->state_ms >= FRESH_MS) {
+	(void)q;
+	if (!sample_take(s->sample) || s->state == NULL ||
+	    s->state_ms != s->sample->taken_ms) {
 		if (s->state != NULL)
 			MHD_destroy_response(s->state);
-		(void)sample_take(s->sample);
 		s->state =
 		    printed(s, "application/json; charset=utf-8", sample_json);
-		s->state_ms = now;
+		s->state_ms = s->sample->taken_ms;
 	}
 	return s->state != NULL ? MHD_queue_response(c, MHD_HTTP_OK, s->state)
 				: MHD_NO;
@@ -174,30 +173,35 @@ print_metrics(FILE *out, const struct sample *s)
 }
 
 static reply
-get_metrics(struct server *s, struct MHD_Connection *c, const char *path)
+get_metrics(struct server *s, struct MHD_Connection *c, struct request *q)
 {
-	(void)path;
-	if (!sample_attach(s->sample))
-		return say(c, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, NULL,
-		    s->sample->why.text);
-	return send_off(c, MHD_HTTP_OK,
-	    printed(
-		s, "text/plain; version=0.0.4; charset=utf-8", print_metrics));
+	struct MHD_Response *r = NULL;
+
+	(void)q;
+	if (sample_attach(s->sample))
+		r = printed(s, "text/plain; version=0.0.4; charset=utf-8",
+		    print_metrics);
+	if (r != NULL && !torn_seen())
+		return send_off(c, MHD_HTTP_OK, r);
+	if (r != NULL)
+		MHD_destroy_response(r);
+	return say(c, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, NULL,
+	    sample_attach(s->sample) ? "Try again." : s->sample->why.text);
 }
 
 static reply
-get_page(struct server *s, struct MHD_Connection *c, const char *path)
+get_page(struct server *s, struct MHD_Connection *c, struct request *q)
 {
-	(void)path;
+	(void)q;
 	(void)sample_take(s->sample);
 	return send_off(
 	    c, MHD_HTTP_OK, printed(s, asset_page.type, page_print));
 }
 
 static reply
-get_asset(struct server *s, struct MHD_Connection *c, const char *path)
+get_asset(struct server *s, struct MHD_Connection *c, struct request *q)
 {
-	const struct asset *a = asset_find(path);
+	const struct asset *a = asset_find(q->path);
 
 	(void)s;
 	return send_off(c, MHD_HTTP_OK,
@@ -223,9 +227,9 @@ end_export(void *arg)
 }
 
 static reply
-get_export(struct server *s, struct MHD_Connection *c, const char *path)
+get_export(struct server *s, struct MHD_Connection *c, struct request *q)
 {
-	const char *name = path + strlen("/export/");
+	const char *name = q->path + strlen("/export/");
 	char disposition[80];
 	struct MHD_Response *r;
 	struct export *e;
@@ -245,6 +249,10 @@ get_export(struct server *s, struct MHD_Connection *c, const char *path)
 		export_end(e);
 		return MHD_NO;
 	}
+	/* libmicrohttpd would send the end of the chunks that HEAD has not */
+	if (q->is_head)
+		(void)MHD_set_response_options(
+		    r, MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
 	dress(r, export_is_csv(e) ? "text/csv; charset=utf-8" : ndjson);
 	(void)snprintf(disposition, sizeof disposition,
 	    "attachment; filename=\"tidemark-%s\"", name);
@@ -363,9 +371,7 @@ post_ask(struct server *s, struct MHD_Connection *c, struct request *q)
 static const struct route {
 	const char *path;
 	bool is_prefix;
-	reply (*get)(struct server *, struct MHD_Connection *, const char *);
-	reply (*post)(
-	    struct server *, struct MHD_Connection *, struct request *);
+	handler *get, *post;
 } routes[] = {
 	{ "/", false, get_page, NULL },
 	{ "/state.json", false, get_state, NULL },
@@ -389,10 +395,10 @@ find_route(const char *path)
 }
 
 static reply
-route(struct server *s, struct MHD_Connection *c, const char *path,
-    const char *method, struct request *q)
+route(struct server *s, struct MHD_Connection *c, const char *method,
+    struct request *q)
 {
-	const struct route *r = find_route(path);
+	const struct route *r = find_route(q->path);
 
 	if (!s->is_file && !guard_host(header(c, "Host")))
 		return say(c, MHD_HTTP_MISDIRECTED_REQUEST, NULL, NULL,
@@ -405,9 +411,8 @@ route(struct server *s, struct MHD_Connection *c, const char *path,
 		    "There is nothing here by that name.");
 	if (r->post != NULL && strcmp(method, "POST") == 0)
 		return r->post(s, c, q);
-	if (r->get != NULL &&
-	    (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0))
-		return r->get(s, c, path);
+	if (r->get != NULL && (q->is_head || strcmp(method, "GET") == 0))
+		return r->get(s, c, q);
 	return say(c, MHD_HTTP_METHOD_NOT_ALLOWED, "Allow",
 	    r->post != NULL ? "POST" : "GET, HEAD",
 	    "That is not what can be done with it.");
@@ -425,13 +430,15 @@ is_too_long(struct MHD_Connection *c)
 }
 
 static struct request *
-new_request(struct MHD_Connection *c)
+new_request(struct MHD_Connection *c, const char *path, const char *method)
 {
 	struct request *q = calloc(1, sizeof *q);
 
 	if (q == NULL)
 		return NULL;
 	q->connection = c;
+	q->path = path;
+	q->is_head = strcmp(method, "HEAD") == 0;
 	q->too_long = is_too_long(c);
 	return q;
 }
@@ -462,12 +469,12 @@ on_request(void *arg, struct MHD_Connection *c, const char *path,
 
 	(void)version;
 	if (q == NULL) {
-		q = new_request(c);
+		q = new_request(c, path, method);
 		*context = q;
 		if (q == NULL)
 			return MHD_NO;
 		/* before the body is sent: it need not be */
-		return q->too_long ? route(arg, c, path, method, q) : MHD_YES;
+		return q->too_long ? route(arg, c, method, q) : MHD_YES;
 	}
 	if (*length > 0) {
 		if (!take_body(q, upload, *length))
@@ -477,7 +484,7 @@ on_request(void *arg, struct MHD_Connection *c, const char *path,
 	}
 	if (q->body == NULL && !take_body(q, "", 0))
 		return MHD_NO;
-	return route(arg, c, path, method, q);
+	return route(arg, c, method, q);
 }
 
 static void
@@ -531,6 +538,7 @@ serve_stop(struct server *s)
 	const struct timespec pause = { .tv_nsec = 100000000 };
 	unsigned i;
 
+	asking_close();
 	for (i = 0; asking_count() > 0 && i < STOP_TRIES; i++)
 		(void)nanosleep(&pause, NULL);
 	if (asking_count() > 0)

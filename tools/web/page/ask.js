@@ -25,13 +25,13 @@
 		return e;
 	}
 
-	function moment(ms) {
-		return new Date(ms).toLocaleString(undefined, {
-			dateStyle: "medium", timeStyle: "medium" });
+	function times(from_ms, until_ms) {
+		return window.Words.moment(from_ms) + " – " +
+		    window.Words.moment(until_ms);
 	}
 
 	function span(r) {
-		return moment(r.from_ms) + " – " + moment(r.until_ms);
+		return times(r.from_ms, r.until_ms);
 	}
 
 	function chance(p) {
@@ -86,7 +86,7 @@
 		    element("p", words[1], "verdict " + words[0]),
 		    element("p", "Looked into " + head.windows + " window" +
 			(head.windows === 1 ? "" : "s") + ", " +
-			moment(head.since_ms) + " – " + moment(head.until_ms) +
+			times(head.since_ms, head.until_ms) +
 			(head.stopped ? "; stopped there, it took too long"
 			    : "") + "."));
 		list("It was seen here:", of_type(records, "window"),

@@ -8,7 +8,7 @@
 
 window.Words = (function () {
 	function span(ms) {
-		const s = Math.round(ms / 1000), min = Math.floor(s / 60);
+		const s = Math.ceil(ms / 1000), min = Math.floor(s / 60);
 		const h = Math.floor(min / 60);
 
 		if (s < 120)
@@ -58,6 +58,12 @@ window.Words = (function () {
 		return (us / 1e6).toFixed(1) + " s";
 	}
 
+	function moment(ms) {
+		return new Date(ms).toLocaleString(undefined, {
+			dateStyle: "medium", timeStyle: "medium",
+			hourCycle: "h23" });
+	}
+
 	function bytes(n) {
 		const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
 		let i = 0;
@@ -68,14 +74,14 @@ window.Words = (function () {
 	}
 
 	return { span: span, number: number, rate: rate, chance: chance,
-	    wait: wait, bytes: bytes };
+	    wait: wait, moment: moment, bytes: bytes };
 })();
 
 (function () {
 	const Words = window.Words;
-	const EVERY_MS = 1000, AWAY_MS = 2000;
+	const EVERY_MS = 1000, AWAY_MS = 2000, FRAME_MS = 40;
 	const gauges = new Map(); /* by group */
-	let timer = null, frame = null;
+	let timer = null, frame = null, drawn = -FRAME_MS;
 
 	function byId(id) {
 		return document.getElementById(id);
@@ -102,16 +108,20 @@ window.Words = (function () {
 		byId(id).hidden = !wanted;
 	}
 
-	/* Where it has to break, before its network. */
+	/* Where it has to break: before its domain, before its network. */
 	function key(text) {
 		const e = element("span", null, "key");
 
-		text.split("|").forEach(function (part, i) {
+		text.split(/(?=[@|])/).forEach(function (part, i) {
 			if (i > 0)
 				e.append(element("wbr"));
-			e.append((i > 0 ? "|" : "") + part);
+			e.append(part);
 		});
 		return e;
+	}
+
+	function of(level, depth) {
+		return Words.number(level) + " of " + Words.number(depth);
 	}
 
 	/* ---- the head ------------------------------------------------------ */
@@ -119,6 +129,9 @@ window.Words = (function () {
 	const steps = {
 		"the daemon is not running":
 		    "Start it: systemctl start tidemark",
+		"the live map cannot be read":
+		    "tidemark-web has to be in the group tidemark, and of " +
+		    "the daemon's version",
 		"the daemon is not at work":
 		    "Start it: systemctl start tidemark",
 		"the collector is silent":
@@ -145,7 +158,8 @@ window.Words = (function () {
 		if (s.at_work)
 			put_state("at work", "good", "");
 		else
-			put_state("not at work", "bad", sentence(s.trouble) +
+			put_state("not at work", "bad", sentence(s.trouble +
+			    (s.why ? ": " + s.why : "")) +
 			    (steps[s.trouble] ? " " + steps[s.trouble] + "."
 				: ""));
 		put("clock", new Date(s.time_ms).toLocaleTimeString([],
@@ -160,7 +174,8 @@ window.Words = (function () {
 		    : "";
 
 		put("f-mail", s.mail_per_s === null ? "–"
-		    : s.mail_per_s.toFixed(s.mail_per_s < 10 ? 1 : 0));
+		    : s.mail_per_s.toFixed(s.mail_per_s > 0 &&
+			s.mail_per_s < 10 ? 1 : 0));
 		put("f-bans", Words.number(s.bans));
 		byId("f-bans").parentElement.classList.toggle("alert",
 		    s.bans > 0);
@@ -188,14 +203,15 @@ window.Words = (function () {
 		const head = element("figcaption");
 		const canvas = element("canvas");
 		const scale = element("p", null, "scale");
+		const title = element("span", null, "title");
 		const parts = {
 			count: element("span", "", "count"),
-			mode: element("span", "", "mode"),
+			modes: element("span", "", "modes"),
 		};
 
-		head.append(element("strong", group),
-		    element("span", groups[group] || "", "what"), parts.mode,
-		    parts.count);
+		title.append(element("strong", group),
+		    element("span", groups[group] || "", "what"));
+		head.append(title, parts.count, parts.modes);
 		canvas.setAttribute("role", "img");
 		scale.setAttribute("aria-hidden", "true");
 		scale.append(element("span", "empty"), element("span", "half"),
@@ -206,26 +222,48 @@ window.Words = (function () {
 		    water: new window.Water.Gauge(canvas) };
 	}
 
+	/* One word where all profiles agree, else each its own. */
+	function mode_chips(modes) {
+		const agree = modes.every(function (m) {
+			return m.mode === modes[0].mode;
+		});
+
+		return (agree ? modes.slice(0, 1) : modes.filter(function (m) {
+			return m.mode !== "off";
+		})).map(function (m) {
+			return element("span", agree ? m.mode
+			    : m.profile + ": " + m.mode, "mode " + m.mode);
+		});
+	}
+
+	function how_many(n) {
+		return Words.number(n) + " bucket" + (n === 1 ? "" : "s");
+	}
+
 	function put_gauge(g, now) {
 		const near = g.bins.slice(Math.floor(g.bins.length *
 		    window.Water.NEAR)).reduce(function (a, b) {
 			return a + b;
 		}, 0);
+		const full = g.fullest ? "fullest " + of(g.fullest.level,
+		    g.fullest.depth) : "";
+		const parts = [document.createTextNode(how_many(g.buckets))];
 		let shown = gauges.get(g.group);
-		const words = Words.number(g.buckets) + " bucket" +
-		    (g.buckets === 1 ? "" : "s");
 
 		if (!shown) {
 			shown = new_gauge(g.group);
 			gauges.set(g.group, shown);
 		}
+		if (near > 0)
+			parts.push(element("b", ", " + Words.number(near) +
+			    " near the brim"));
 		shown.card.classList.toggle("quiet", g.buckets === 0);
-		shown.parts.count.textContent = words;
-		shown.parts.mode.textContent = g.mode;
-		shown.parts.mode.className = "mode " + g.mode;
-		shown.canvas.setAttribute("aria-label", g.group + ": " + words +
-		    ", " + near + " of them near the brim");
-		shown.water.set(g.bins, now);
+		window.Renew.children(shown.parts.count, parts);
+		window.Renew.children(shown.parts.modes, mode_chips(g.modes));
+		shown.canvas.setAttribute("aria-label", g.group + ": " +
+		    how_many(g.buckets) + ", " + near +
+		    " of them near the brim" + (full ? "; the " + full : ""));
+		shown.water.set(g.bins, full, now);
 	}
 
 	function put_water(s) {
@@ -242,22 +280,33 @@ window.Words = (function () {
 			}
 		});
 		show_if("no-water", s.groups.length === 0);
-		draw();
+		draw_now();
 	}
 
-	/* As long as something moves, and somebody looks. */
+	/* As long as something moves, and somebody looks; not more often than
+	 * waves need. */
 	function draw() {
 		const now = performance.now();
+		const lively = !document.body.classList.contains("stale");
 		let moves = false;
 
-		if (frame !== null)
-			cancelAnimationFrame(frame);
+		cancelAnimationFrame(frame);
+		if (now - drawn >= FRAME_MS) {
+			drawn = now;
+			gauges.forEach(function (shown) {
+				shown.water.draw(now);
+			});
+		}
 		gauges.forEach(function (shown) {
-			shown.water.draw(now);
-			moves = moves || shown.water.moves(now);
+			moves = moves || shown.water.moves(now, lively);
 		});
 		frame = moves && !document.hidden
 		    ? requestAnimationFrame(draw) : null;
+	}
+
+	function draw_now() {
+		drawn = -FRAME_MS;
+		draw();
 	}
 
 	function fate(n) {
@@ -286,16 +335,17 @@ window.Words = (function () {
 		bar.setAttribute("aria-hidden", "true");
 		li.append(key(n.key),
 		    element("span", n.group + " · " + n.profile, "where"), bar,
-		    element("span", n.level + " of " + n.depth, "level"),
+		    element("span", of(n.level, n.depth), "level"),
 		    element("span", Words.rate(n.rate_per_s), "rate"),
 		    element("span", fate(n), "fate"));
 		return li;
 	}
 
 	function put_nearest(s) {
-		byId("nearest").replaceChildren.apply(byId("nearest"),
+		window.Renew.children(byId("nearest"),
 		    s.nearest.map(nearest_line));
 		show_if("no-nearest", s.nearest.length === 0);
+		show_if("nearest-head", s.nearest.length > 0);
 	}
 
 	/* ---- tables -------------------------------------------------------- */
@@ -322,9 +372,7 @@ window.Words = (function () {
 	}
 
 	function fill(id, rows) {
-		const body = byId(id).tBodies[0];
-
-		body.replaceChildren.apply(body, rows);
+		window.Renew.children(byId(id).tBodies[0], rows);
 	}
 
 	function put_bans(s) {
@@ -351,6 +399,7 @@ window.Words = (function () {
 		}).concat(1));
 		const svg = document.createElementNS(SVG, "svg");
 		const path = document.createElementNS(SVG, "path");
+		const title = document.createElementNS(SVG, "title");
 		let d = "";
 
 		values.forEach(function (v, i) {
@@ -363,6 +412,8 @@ window.Words = (function () {
 		svg.setAttribute("class", "spark");
 		svg.setAttribute("role", "img");
 		svg.setAttribute("aria-label", words + ", at most " + most);
+		title.textContent = "at most " + most;
+		svg.append(title);
 		path.setAttribute("d", d || "M0 20");
 		svg.append(path);
 		return svg;
@@ -445,7 +496,7 @@ window.Words = (function () {
 		put("archive", "Archive: " + Words.number(a.windows) +
 		    " window" + (a.windows === 1 ? "" : "s") + ", " +
 		    Words.bytes(a.bytes) + (a.windows > 0 ? ", back to " +
-		    new Date(a.from_ms).toLocaleString() : "") +
+		    Words.moment(a.from_ms) : "") +
 		    (a.checkpoint_ms > 0 ? "; saved " + ago(a.checkpoint_ms,
 			s.time_ms) + " ago" : "") + (a.failing > 0
 		    ? "; WRITING FAILS" : "") + ".");
@@ -511,15 +562,15 @@ window.Words = (function () {
 	document.addEventListener("visibilitychange", function () {
 		if (!document.hidden) {
 			later(0);
-			draw();
+			draw_now();
 		}
 	});
 	document.addEventListener("theme", function () {
 		gauges.forEach(function (shown) {
 			shown.water.palette();
 		});
-		draw();
+		draw_now();
 	});
-	window.addEventListener("resize", draw);
+	window.addEventListener("resize", draw_now);
 	look();
 })();

@@ -8,7 +8,8 @@
 "use strict";
 
 window.Water = (function () {
-	const HEIGHT = 128, TOP = 12, FOOT = 2, LOW = 5, MOVE_MS = 900;
+	const HEIGHT = 144, TOP = 34, FOOT = 2, LOW = 5, MOVE_MS = 900;
+	const FONT = "13px system-ui, sans-serif";
 	const NEAR = 0.8; /* from here on it is near the brim */
 	const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -46,6 +47,8 @@ window.Water = (function () {
 		this.to = [];
 		this.begun = 0;
 		this.mark = this.left = -1; /* now, and at the last look */
+		this.full = "";		    /* the mark's words */
+		this.crest = this.most = 0; /* the highest bin; how many there */
 		this.palette();
 	}
 
@@ -57,6 +60,7 @@ window.Water = (function () {
 			brim: color("--brim"),
 			bed: color("--bed"),
 			soft: color("--soft"),
+			ink: color("--ink"),
 		};
 	};
 
@@ -76,9 +80,12 @@ window.Water = (function () {
 		});
 	};
 
-	Gauge.prototype.set = function (bins, now) {
+	Gauge.prototype.set = function (bins, full, now) {
 		const most = Math.max.apply(null, bins);
 
+		this.full = full;
+		this.most = most;
+		this.crest = bins.indexOf(most);
 		this.from = this.to.length ? this.levels(now) : [];
 		this.to = swelling(bins.map(function (n) {
 			return height(n, most);
@@ -147,7 +154,7 @@ window.Water = (function () {
 		const from = this.left < 0 ? this.mark : this.left;
 		const at = from + (this.mark - from) * this.gone(now);
 		const pen = this.pen, x = Math.round(at * width) + 0.5;
-		const right = at < 0.72;
+		const right = at < 0.6;
 
 		if (this.mark < 0)
 			return;
@@ -156,13 +163,27 @@ window.Water = (function () {
 		pen.lineWidth = 1;
 		pen.setLineDash([2, 3]);
 		pen.beginPath();
-		pen.moveTo(x, TOP - 2);
+		pen.moveTo(x, 2);
 		pen.lineTo(x, HEIGHT - FOOT);
 		pen.stroke();
 		pen.setLineDash([]);
-		pen.font = "13px system-ui, sans-serif";
 		pen.textAlign = right ? "left" : "right";
-		pen.fillText("the fullest", x + (right ? 6 : -6), TOP + 8);
+		pen.fillText(this.full, x + (right ? 6 : -6), 12);
+	};
+
+	/* How many stand where most do: the picture's scale. */
+	Gauge.prototype.put_most = function (levels, width) {
+		const pen = this.pen, text = window.Words.number(this.most);
+		const half = pen.measureText(text).width / 2;
+		const x = (this.crest + 0.5) / levels.length * width;
+		const y = HEIGHT - FOOT - levels[this.crest] * (HEIGHT - TOP);
+
+		if (this.most < 2)
+			return;
+		pen.fillStyle = this.colors.ink;
+		pen.textAlign = "center";
+		pen.fillText(text, Math.max(half,
+		    Math.min(width - half - 8, x)), y - 8);
 	};
 
 	Gauge.prototype.draw = function (now) {
@@ -180,15 +201,17 @@ window.Water = (function () {
 		pen.fill();
 		pen.fillStyle = c.bed;
 		pen.fillRect(0, HEIGHT - FOOT, width, FOOT);
+		pen.font = FONT;
 		this.put_mark(width, now);
+		this.put_most(levels, width);
 		pen.fillStyle = c.brim;
 		pen.fillRect(width - 3, 0, 3, HEIGHT);
 	};
 
 	/* Is there anything left to move? */
-	Gauge.prototype.moves = function (now) {
+	Gauge.prototype.moves = function (now, lively) {
 		return !calm.matches && (now - this.begun < MOVE_MS ||
-		    this.mark >= 0);
+		    (lively && this.mark >= 0));
 	};
 
 	return { Gauge: Gauge, NEAR: NEAR };
