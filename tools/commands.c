@@ -133,6 +133,13 @@ static const struct command commands[] = {
 	    "\n"
 	    "Exits 0 if it was done, 1 if it was refused, 2 on an error.\n",
 	    run_report },
+	{ "bypass", "on [--for TIME] | off | status [--json]",
+	    "let every profile accept all mail for a while",
+	    "      --for TIME     how long (default 1h)\n"
+	    "\n"
+	    "Exits 0 if it was done, 1 if it was refused, 2 on an error;\n"
+	    "with status, 0 if the bypass is on and 1 if it is off.\n",
+	    run_bypass },
 	{ "addresses",
 	    "load FILE... | merge LIST... | export\n"
 	    "       tidemark addresses add | del | test ADDR... [--json]\n"
@@ -286,37 +293,6 @@ static const struct command commands[] = {
 	    "Exits 0 if it was taken over, 1 if it was refused, 2 on an "
 	    "error.\n",
 	    run_reload },
-	{ "bypass", "on [--for TIME] | off | status [--json]",
-	    "let every profile accept all mail for a while",
-	    "      --for TIME     how long (default 1h)\n"
-	    "\n"
-	    "Exits 0 if it was done, 1 if it was refused, 2 on an error;\n"
-	    "with status, 0 if the bypass is on and 1 if it is off.\n",
-	    run_bypass },
-	{ "seal", "[--json]", "end the open window and store it now",
-	    "Exits 0 if it was done, 1 if it was refused, 2 on an error.\n",
-	    run_seal },
-	{ "checkpoint", "[--json]", "save the live map in the archive now",
-	    "Exits 0 if it was done, 1 if it was refused, 2 on an error.\n",
-	    run_checkpoint },
-	{ "dump", "[--json | --mdb] [--live | --archive] [--offline DIR]",
-	    "what the live map and the archive hold",
-	    "      --live         only the live map\n"
-	    "      --archive      only the archive\n"
-	    "      --offline DIR  the archive in DIR\n"
-	    "      --mdb          for mdb_load -n FILE; the archive, unless\n"
-	    "                     --live is given.  It holds the hash key:\n"
-	    "                     guard it as you guard the archive\n",
-	    run_dump },
-	{ "counters", "[--json | --man]", "every counter, with its meaning",
-	    "      --man          the list for the manual, in mdoc(7)\n",
-	    run_counters },
-	{ "metrics", "[--json]", "all that is counted, for Prometheus",
-	    "The text format 0.0.4; no address is in it.\n"
-	    "Exits 0, or 2 if there is no live map to read.\n",
-	    run_metrics },
-	{ "audit", "[--json]", "have the daemon check the buckets' books",
-	    "Exits 0 if all agree, 1 if not, 2 on an error.\n", run_audit },
 	{ "setup",
 	    "sendmail | postfix [--apply | --undo | --check] [--json]\n"
 	    "                [--mc FILE] [--cf FILE] [--main-cf DIR]\n"
@@ -342,8 +318,12 @@ static const struct command commands[] = {
 	    "Exits 0 if it was done or nothing is wrong, 1 if something is, 2 "
 	    "on an\nerror.\n",
 	    run_setup },
-	{ "completion", "bash", "what bash completes, to be sourced",
-	    "  source <(tidemark completion bash)\n", run_completion },
+	{ "seal", "[--json]", "end the open window and store it now",
+	    "Exits 0 if it was done, 1 if it was refused, 2 on an error.\n",
+	    run_seal },
+	{ "checkpoint", "[--json]", "save the live map in the archive now",
+	    "Exits 0 if it was done, 1 if it was refused, 2 on an error.\n",
+	    run_checkpoint },
 	{ "backup", "DIR [--json]",
 	    "copy everything that this Tidemark knows, while mail flows",
 	    "DIR is new, or an empty folder.  The hash key goes with it: keep "
@@ -370,6 +350,26 @@ static const struct command commands[] = {
 	    "Exits 0 if something was removed, 1 if nothing was known, 2 on "
 	    "an error.\n",
 	    run_forget },
+	{ "dump", "[--json | --mdb] [--live | --archive] [--offline DIR]",
+	    "what the live map and the archive hold",
+	    "      --live         only the live map\n"
+	    "      --archive      only the archive\n"
+	    "      --offline DIR  the archive in DIR\n"
+	    "      --mdb          for mdb_load -n FILE; the archive, unless\n"
+	    "                     --live is given.  It holds the hash key:\n"
+	    "                     guard it as you guard the archive\n",
+	    run_dump },
+	{ "counters", "[--json | --man]", "every counter, with its meaning",
+	    "      --man          the list for the manual, in mdoc(7)\n",
+	    run_counters },
+	{ "metrics", "[--json]", "all that is counted, for Prometheus",
+	    "The text format 0.0.4; no address is in it.\n"
+	    "Exits 0, or 2 if there is no live map to read.\n",
+	    run_metrics },
+	{ "audit", "[--json]", "have the daemon check the buckets' books",
+	    "Exits 0 if all agree, 1 if not, 2 on an error.\n", run_audit },
+	{ "completion", "bash", "what bash completes, to be sourced",
+	    "  source <(tidemark completion bash)\n", run_completion },
 	{ "help", "[COMMAND] [--json]", "this list, or more about one command",
 	    "", run_help },
 };

@@ -19,6 +19,18 @@ const char tool_common[] =
     "  -V, --version\n"
     "  -h, --help\n";
 
+/* Headings of the list, by the command that comes first below each. */
+static const struct heading {
+	const char *first, *text;
+} headings[] = {
+	{ "status", "To look" },
+	{ "banned", "To refuse, and to let in again" },
+	{ "addresses", "Reputation" },
+	{ "replay", "Limits and settings" },
+	{ "seal", "The store, and what is counted" },
+	{ "completion", "Help" },
+};
+
 /* What root does to a machine has its page in section 8. */
 static int
 page_section(const struct command *c)
@@ -36,6 +48,17 @@ help_command(const struct command *c)
 	printf("\nSee tidemark-%s(%d).\n", c->name, page_section(c));
 }
 
+static void
+put_heading(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof headings / sizeof *headings; i++)
+		if (strcmp(headings[i].first, name) == 0)
+			printf("\n%s%s:%s\n", tone(TONE_STRONG),
+			    headings[i].text, tone(TONE_PLAIN));
+}
+
 void
 tool_help(const struct command *c)
 {
@@ -46,10 +69,12 @@ tool_help(const struct command *c)
 		help_command(c);
 		return;
 	}
-	(void)fputs("usage: tidemark [options] COMMAND [options]\n\n", stdout);
+	(void)fputs("usage: tidemark [options] COMMAND [options]\n", stdout);
 	all = tool_commands(&n);
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
+		put_heading(all[i].name);
 		printf("  %-11s  %s\n", all[i].name, all[i].help);
+	}
 	printf("\n%s\nSee tidemark COMMAND --help, and tidemark(1).\n",
 	    tool_common);
 }

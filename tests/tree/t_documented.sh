@@ -218,6 +218,17 @@ commands_agree()
 	both "$dir/commands.help" "$dir/commands.page"
 }
 
+# And in the same order, below the same headings.
+headings_agree()
+{
+	"$B/tidemark" --help | sed -n 's/^\([A-Z].*\):$/= \1/p
+		s/^  \([a-z]\{1,\}\)  .*/\1/p' >"$dir/headings.help"
+	section SUBCOMMANDS tools/tidemark.1 | sed -n 's/^\.Ss \(.*\)/= \1/p
+		s/^\.It Cm \([a-z]*\).*/\1/p' >"$dir/headings.page"
+	[ "$(grep -c = "$dir/headings.help")" -gt 2 ] &&
+		diff "$dir/headings.help" "$dir/headings.page"
+}
+
 common_agree()
 {
 	help_options "$B/tidemark" | sort -u >"$dir/common.help"
@@ -382,6 +393,7 @@ if has tidemark tools; then
 	check "tidemark prints conf/tidemark.conf" \
 		sample_is_current "$B/tidemark" config --sample
 	check "subcommands: help and manual agree" commands_agree
+	check "and have them in the same order" headings_agree
 	check "options of all subcommands: help and manual agree" common_agree
 	while read -r name; do
 		check_command "$name"
