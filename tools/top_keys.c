@@ -508,7 +508,7 @@ loop(struct desk *d)
 		now = tide_clock_mono_ms();
 		span = (uint64_t)(d->top->interval * 1000);
 		if (last == 0 || now - last >= span) {
-			if (!d->top->paused || torn_is())
+			if (!d->top->paused || torn_seen())
 				look_again(d);
 			last = now;
 		}

@@ -58,7 +58,7 @@ top_sample(struct top *t)
 {
 	bool taken = take(t);
 
-	return torn_is() ? take(t) : taken; /* once more: those were zeroes */
+	return torn_seen() ? take(t) : taken; /* once more: those were zeroes */
 }
 
 /* Trouble is shouted: there may be no colours. */

@@ -1,72 +1,49 @@
 /*
- * torn - put zeroes where the file has ended.  mmap() in a handler is not on
- * POSIX's list, but here it is a plain system call.
+ * torn - a page of zeros in place of the one that is gone.
  */
-#include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "torn.h"
 
-static const struct tide_map *volatile watched;
-static volatile sig_atomic_t torn;
+static atomic_bool torn;
+static uintptr_t page;
 
-/* From the page that was touched to the end of its region. */
-static bool
-patch(const struct tide_map *map, uintptr_t at)
-{
-	unsigned i;
-
-	at -= at % TIDE_PAGE;
-	for (i = 0; map != NULL && i < TIDE_REGIONS; i++) {
-		uintptr_t start = (uintptr_t)map->base[i];
-
-		if (at >= start && at - start < map->length[i])
-			return mmap((void *)at, map->length[i] - (at - start),
-				   PROT_READ,
-				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-				   0) != MAP_FAILED;
-	}
-	return false;
-}
-
-/* What is not ours to mend happens again, and ends us as it always did. */
+/* Whatever else it is comes again, and ends us as it should. */
 static void
 on_bus(int sig, siginfo_t *info, void *context)
 {
-	int saved = errno;
+	uintptr_t at = (uintptr_t)info->si_addr & ~(page - 1);
 
 	(void)context;
-	if (patch(watched, (uintptr_t)info->si_addr))
-		torn = 1;
-	else
+	if (info->si_code != BUS_ADRERR ||
+	    mmap((void *)at, page, PROT_READ,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
 		(void)signal(sig, SIG_DFL);
-	errno = saved;
+	atomic_store(&torn, true);
 }
 
 void
-torn_watch(const struct tide_map *map)
+torn_watch(void)
 {
-	struct sigaction act = { .sa_flags = SA_SIGINFO };
+	struct sigaction act = { .sa_sigaction = on_bus,
+		.sa_flags = SA_SIGINFO };
 
-	act.sa_sigaction = on_bus;
-	watched = map;
-	torn = 0;
+	page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	(void)sigaction(SIGBUS, &act, NULL);
 }
 
-void
-torn_leave(const struct tide_map *map)
+bool
+torn_seen(void)
 {
-	if (watched != map)
-		return;
-	watched = NULL;
-	torn = 0;
+	return atomic_load(&torn);
 }
 
-bool
-torn_is(void)
+void
+torn_forget(void)
 {
-	return torn != 0;
+	atomic_store(&torn, false);
 }

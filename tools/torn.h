@@ -1,24 +1,18 @@
 /*
- * torn - a live map that is cut short while somebody looks at it.
- *
- * Reading beyond the end of a mapped file is SIGBUS.  Attaching checks the
- * length, but who looks for hours needs more: what is missing then reads as
- * zeroes, and is told.
+ * torn - the live map may be cut short under our eyes: by a full or failing
+ * disk, or by somebody's hand.  What is no longer there then reads as zeros,
+ * where it would have been the end of us (SIGBUS).
  */
 #ifndef TOOLS_TORN_H
 #define TOOLS_TORN_H
 
 #include <stdbool.h>
 
-#include "tidemark/map.h"
+/* From now on, in every thread. */
+void torn_watch(void);
 
-/* Look after this map from now on, and after no other. */
-void torn_watch(const struct tide_map *);
-
-/* If it is this one, no longer: it goes. */
-void torn_leave(const struct tide_map *);
-
-/* Has a part of it been missing? */
-bool torn_is(void);
+/* Has that happened?  Then what was read is worthless, until it is let go. */
+bool torn_seen(void);
+void torn_forget(void);
 
 #endif

@@ -74,7 +74,6 @@ view_open(
 void
 view_close(struct view *v)
 {
-	torn_leave(v->map);
 	tide_map_detach(v->map);
 	v->map = NULL;
 }
@@ -85,9 +84,11 @@ view_follow(
 {
 	struct view fresh;
 
-	if (v->map != NULL && torn_is()) {
-		view_close(v);
+	if (torn_seen()) {
+		if (v->map != NULL)
+			view_close(v);
 		v->maps++;
+		torn_forget();
 	}
 	if (v->map != NULL &&
 	    tide_map_is_current(v->map, places->runtime_dir) &&
@@ -102,7 +103,7 @@ view_follow(
 		view_close(v);
 	}
 	*v = fresh;
-	torn_watch(v->map);
+	torn_watch();
 	return true;
 }
 

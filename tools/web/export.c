@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../torn.h"
 #include "export.h"
 #include "mask.h"
-#include "torn.h"
 
 #define PIECE 16384 /* bytes that are made at once, about */
 

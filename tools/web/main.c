@@ -17,9 +17,9 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "../torn.h"
 #include "serve.h"
 #include "tidemark/listen.h"
-#include "torn.h"
 
 struct wish {
 	const char *conf, *user;

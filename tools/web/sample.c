@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../torn.h"
 #include "tidemark/clock.h"
 #include "sample.h"
-#include "torn.h"
 
 #define FRESH_MS 400 /* who asks within this time gets the same */
 
@@ -23,24 +23,13 @@ is_absent(const struct sample *s)
 	return access(path, F_OK) < 0 && errno == ENOENT;
 }
 
-/* What is left of a map that was cut short is of no use. */
-static void
-let_go(struct sample *s)
-{
-	if (s->view.map != NULL)
-		view_close(&s->view);
-	s->view.maps++;
-	s->taken_ms = 0;
-	torn_forget();
-}
-
 bool
 sample_attach(struct sample *s)
 {
 	const struct tide_map *before = s->view.map;
 
-	if (torn_seen())
-		let_go(s);
+	if (torn_seen()) /* what is left of the map is of no use */
+		s->taken_ms = 0;
 	s->attached = view_follow(&s->view, &s->places, &s->why);
 	if (s->view.map != before || !s->attached)
 		s->taken_ms = 0;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../metrics.h"
+#include "../torn.h"
 #include "asking.h"
 #include "assets.h"
 #include "export.h"
@@ -18,7 +19,6 @@
 #include "html.h"
 #include "page.h"
 #include "serve.h"
-#include "torn.h"
 
 #define BODY_MAX 49152	   /* of a question: 4000 letters of any script */
 #define CONNECTIONS 64	   /* more wait or are turned away */
