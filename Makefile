@@ -74,12 +74,11 @@ CORE_SRC   := $(wildcard daemon/core/*.c daemon/text/*.c daemon/memory/*.c \
 	daemon/reputation/*.c)
 DAEMON_SRC := $(wildcard daemon/*.c)
 MILTER_SRC := $(wildcard milter/*.c)
-TOOLS_SRC  := $(wildcard tools/*.c)
+TOOLS_SRC  := $(wildcard tools/*.c $(addprefix tools/,$(addsuffix /*.c, \
+	backup egress replay setup top)))
 WEB_SRC    := $(wildcard tools/web/*.c)
 # What tidemark-web has in common with tidemark: reading, asking, printing.
-READ_SRC   := $(addprefix tools/,ask.c json.c levels.c metrics_put.c output.c \
-	pace.c query_ask.c query_content.c query_print.c torn.c view.c \
-	view_flow.c water.c)
+READ_SRC   := $(wildcard tools/read/*.c)
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
@@ -126,7 +125,7 @@ $(B)/tidemarkd: $(call obj,$(DAEMON_SRC)) $(LIB)
 $(B)/tidemark-milter: $(call obj,$(MILTER_SRC)) $(LIB)
 	$(LINK) -o $@ $^ -lmilter $(CORELIBS) $(MALLOC)
 
-$(B)/tidemark: $(call obj,$(TOOLS_SRC)) $(LIB)
+$(B)/tidemark: $(call obj,$(TOOLS_SRC) $(READ_SRC)) $(LIB)
 	$(LINK) -o $@ $^ -lncursesw -ltinfo $(CORELIBS) $(MALLOC)
 
 $(B)/tidemark-web: $(call obj,$(WEB_SRC) $(READ_SRC)) $(LIB)
@@ -180,7 +179,7 @@ $(B)/tests/reproduce/reproduce: $(call obj,$(addprefix tests/reproduce/, \
 $(B)/tests/core/t_policy: $(call obj,milter/policy_request.c \
 	milter/policy_answer.c)
 WEB_PARTS := $(call obj,$(addprefix tools/web/,form.c guard.c html.c mask.c \
-	sheet.c) tools/json.c)
+	sheet.c) tools/read/json.c)
 $(B)/tests/web/t_parts: $(WEB_PARTS)
 $(B)/tests/bench/b_bulk: $(call obj,tests/bench/split.c)
 $(B)/tests/bench/nullthreaded: $(call obj,tests/bench/nullfilter.c)
@@ -204,9 +203,8 @@ $(B)/tests/fuzz/t_policy $(B)/tests/fuzz/fuzz_policy: \
 	$(call obj,milter/policy_request.c)
 $(B)/tests/fuzz/t_web $(B)/tests/fuzz/fuzz_web: $(WEB_PARTS)
 $(B)/tests/fuzz/t_setup $(B)/tests/fuzz/fuzz_setup: \
-	$(call obj,$(addprefix tools/,setup_mc.c setup_postfix_cf.c \
-	setup_postfix_edit.c setup_postfix_list.c setup_sendmail_cf.c \
-	setup_text.c output.c))
+	$(call obj,$(addprefix tools/setup/,mc.c postfix_cf.c postfix_edit.c \
+	postfix_list.c sendmail_cf.c text.c) tools/read/output.c)
 SCRIPTS  := $(wildcard tests/tools/t_*.sh tests/tree/t_*.sh tests/race/t_*.sh \
 	tests/demo/t_*.sh tests/rig/t_*.sh tests/model/t_*.sh \
 	tests/corpus/t_*.sh tests/reproduce/t_*.sh tests/web/t_*.sh)
@@ -295,7 +293,7 @@ $(FUZZERS): OUR_LDFLAGS += -fsanitize=fuzzer
 # ---- lint ----------------------------------------------------------------
 
 SOURCES = $(wildcard include/tidemark/*.h daemon/*.[ch] daemon/*/*.[ch] \
-	milter/*.[ch] tools/*.[ch] tools/web/*.[ch] tests/*/*.[ch])
+	milter/*.[ch] tools/*.[ch] tools/*/*.[ch] tests/*/*.[ch])
 
 PRODUCT = $(filter-out tests/%,$(filter %.c,$(SOURCES)))
 

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "addresses.h"
-#include "json.h"
+#include "read/json.h"
 #include "order.h"
-#include "output.h"
-#include "view_flow.h"
+#include "read/output.h"
+#include "read/view_flow.h"
 
 static const char *
 got(const struct tide_line *line, const char *key)
@@ -283,7 +283,7 @@ run_addresses(struct tool *t)
 	verb = read_verb(t);
 	if (except && verb != CHECK)
 		tool_misused(t, "--except goes with check-against");
-	if (view_open_for(t, &v) != TOOL_OK)
+	if (tool_view(t, &v) != TOOL_OK)
 		return TOOL_ERROR;
 	code = act(t, &v, verb, except);
 	view_close(&v);

@@ -9,7 +9,7 @@
 #include "tidemark/addresses.h"
 #include "tidemark/exceptions.h"
 #include "tool.h"
-#include "view.h"
+#include "read/view.h"
 
 /* ---- addresses_lines.c ------------------------------------------------- */
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "addresses.h"
-#include "json.h"
+#include "read/json.h"
 #include "order.h"
-#include "output.h"
+#include "read/output.h"
 
 #define BATCH 24u /* keys in one request */
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "addresses.h"
-#include "output.h"
+#include "read/output.h"
 #include "progress.h"
 
 #define SHOWN 5u /* lines that are no address */

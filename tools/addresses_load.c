@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "addresses.h"
-#include "ask.h"
-#include "json.h"
-#include "output.h"
+#include "read/ask.h"
+#include "read/json.h"
+#include "read/output.h"
 #include "tidemark/addresses_archive.h"
 #include "tidemark/clock.h"
 

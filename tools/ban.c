@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
+#include "read/json.h"
 #include "order.h"
-#include "output.h"
+#include "read/output.h"
 #include "tidemark/clock.h"
-#include "view_flow.h"
+#include "read/view_flow.h"
 
 #define BAN_DEFAULT_MS 3600000u
 
@@ -154,7 +154,7 @@ run_unban(struct tool *t)
 		;
 	if (optind == t->argc)
 		tool_misused(t, "whom?");
-	if (view_open_for(t, &v) != TOOL_OK)
+	if (tool_view(t, &v) != TOOL_OK)
 		return TOOL_ERROR;
 	for (i = optind; i < t->argc; i++) {
 		one = unban_all(t, &v, t->argv[i]);
@@ -244,7 +244,7 @@ run_banned(struct tool *t)
 		;
 	if (optind < t->argc)
 		text = tool_arguments(t, 1)[0];
-	if (view_open_for(t, &v) != TOOL_OK)
+	if (tool_view(t, &v) != TOOL_OK)
 		return TOOL_ERROR;
 	code = list_bans(t, &v, text);
 	view_close(&v);

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "json.h"
+#include "read/json.h"
 #include "order.h"
-#include "output.h"
-#include "view_flow.h"
+#include "read/output.h"
+#include "read/view_flow.h"
 
 enum sort { SORT_LEVEL, SORT_KEY };
 
@@ -314,7 +314,7 @@ run_bucket(struct tool *t)
 	read_options(t, &w);
 	lists = tool_choice(t, NULL, tool_word(t), names) == 0;
 	(void)tool_arguments(t, lists ? 1 : 2);
-	if (view_open_for(t, &v) != TOOL_OK)
+	if (tool_view(t, &v) != TOOL_OK)
 		return TOOL_ERROR;
 	check_wish(t, &v, &w);
 	code = lists ? show(t, &v, &w) : reset(t, &v, &w, t->argv[optind + 1]);

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "json.h"
-#include "output.h"
+#include "read/json.h"
+#include "read/output.h"
 #include "sign.h"
 #include "tool.h"
-#include "view_flow.h"
+#include "read/view_flow.h"
 
 /* ---- test -------------------------------------------------------------- */
 
@@ -101,7 +101,7 @@ test(const struct tool *t, const char *path, const char *const *to,
 	struct view v;
 	int code = TOOL_ERROR;
 
-	if (view_open_for(t, &v) != TOOL_OK)
+	if (tool_view(t, &v) != TOOL_OK)
 		return TOOL_ERROR;
 	if (sign_message(&v, path, to, recipients, &signatures) == 0)
 		code = look(t, &v, &signatures);
@@ -153,7 +153,7 @@ stats(const struct tool *t)
 	uint64_t turn;
 	struct view v;
 
-	if (view_open_for(t, &v) != TOOL_OK)
+	if (tool_view(t, &v) != TOOL_OK)
 		return TOOL_ERROR;
 	h = v.map->bulk.head;
 	turn = atomic_load(&h->turn);

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "output.h"
+#include "read/output.h"
 #include "tidemark/nearest.h"
 #include "tool.h"
 

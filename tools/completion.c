@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
-#include "output.h"
+#include "read/json.h"
+#include "read/output.h"
 #include "tool.h"
 
 /* ---- words of a help text ---------------------------------------------- */

@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "json.h"
+#include "read/json.h"
 #include "order.h"
-#include "output.h"
+#include "read/output.h"
 #include "tidemark/clock.h"
 #include "tidemark/units.h"
 #include "tool.h"
-#include "view.h"
+#include "read/view.h"
 
 static const struct option no_options[] = { { NULL, 0, NULL, 0 } };
 

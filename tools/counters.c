@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "counters.h"
-#include "output.h"
+#include "read/output.h"
 #include "tool.h"
 
 static const char *

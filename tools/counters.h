@@ -4,8 +4,8 @@
 #ifndef TOOLS_COUNTERS_H
 #define TOOLS_COUNTERS_H
 
-#include "json.h"
-#include "view.h"
+#include "read/json.h"
+#include "read/view.h"
 
 /* "total":N, and "profiles":{NAME:N,...} for a counter of profiles. */
 void counter_json(struct json *, const struct view *, enum tide_counter);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "decision.h"
-#include "output.h"
+#include "read/output.h"
 
 const char *
 profile_name(const struct view *v, unsigned profile)

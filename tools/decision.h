@@ -4,8 +4,8 @@
 #ifndef TOOLS_DECISION_H
 #define TOOLS_DECISION_H
 
-#include "json.h"
-#include "view.h"
+#include "read/json.h"
+#include "read/view.h"
 
 #define DECISION_MAX 512
 

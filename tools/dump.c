@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "dump.h"
-#include "output.h"
+#include "read/output.h"
 #include "tidemark/clock.h"
 #include "tool.h"
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "json.h"
+#include "read/json.h"
 #include "tidemark/config.h"
 #include "tidemark/err.h"
 

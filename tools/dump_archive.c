@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "dump.h"
-#include "query.h"
+#include "read/query.h"
 #include "tidemark/bans.h"
 #include "tidemark/checkpoint.h"
 #include "tidemark/egress.h"
-#include "view.h"
+#include "read/view.h"
 
 /* What stands under a key that makes no sense to us. */
 static void

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "dump.h"
-#include "view.h"
+#include "read/view.h"
 
 static void
 put_id(struct dump *d, const char *key, uint64_t id)

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "addresses.h"
-#include "json.h"
+#include "read/json.h"
 #include "order.h"
-#include "output.h"
-#include "view_flow.h"
+#include "read/output.h"
+#include "read/view_flow.h"
 
 static const char *
 got(const struct tide_line *line, const char *key)
@@ -94,7 +94,7 @@ list(const struct tool *t)
 	size_t i;
 	int code;
 
-	if (view_open_for(t, &v) != TOOL_OK)
+	if (tool_view(t, &v) != TOOL_OK)
 		return TOOL_ERROR;
 	addresses_exceptions(&v, &x);
 	for (i = 0; i < x.count; i++)

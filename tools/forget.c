@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "json.h"
+#include "read/json.h"
 #include "order.h"
-#include "output.h"
+#include "read/output.h"
 #include "tidemark/clock.h"
 #include "tidemark/files.h"
 #include "tool.h"

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "json.h"
-#include "output.h"
+#include "read/json.h"
+#include "read/output.h"
 #include "tool.h"
 
 const char tool_common[] =

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "output.h"
+#include "read/output.h"
 #include "tool.h"
 
 /* From here on the command line is the subcommand's. */
@@ -34,5 +34,5 @@ main(int argc, char **argv)
 		return TOOL_ERROR;
 	}
 	enter(&t, argc - optind, argv + optind);
-	return finish(t.command->run(&t));
+	return output_finish(t.command->run(&t));
 }

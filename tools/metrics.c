@@ -1,9 +1,9 @@
 /*
  * metrics - the subcommand: for Prometheus, on stdout.
  */
-#include "metrics.h"
+#include "read/metrics.h"
 #include "tool.h"
-#include "view_flow.h"
+#include "read/view_flow.h"
 
 int
 run_metrics(struct tool *t)
@@ -14,7 +14,7 @@ run_metrics(struct tool *t)
 	while (tool_getopt(t, "", none) != -1)
 		;
 	(void)tool_arguments(t, 0);
-	if (view_open_for(t, &v) != TOOL_OK)
+	if (tool_view(t, &v) != TOOL_OK)
 		return TOOL_ERROR;
 	metrics_put(stdout, &v, t->json);
 	view_close(&v);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
-#include "output.h"
+#include "read/json.h"
+#include "read/output.h"
 #include "tidemark/text.h"
 #include "tool.h"
 

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "output.h"
+#include "read/output.h"
 #include "tidemark/nearest.h"
 #include "tool.h"
-#include "view_flow.h"
+#include "read/view_flow.h"
 
 enum { OPT_ROOT = 256, OPT_JSON, OPT_COLOR };
 
@@ -83,10 +83,10 @@ take_shared(struct tool *t, int c)
 		return true;
 	case 'V':
 		printf("tidemark %s\n", TIDE_VERSION);
-		exit(finish(TOOL_OK));
+		exit(output_finish(TOOL_OK));
 	case 'h':
 		tool_help(t->command);
-		exit(finish(TOOL_OK));
+		exit(output_finish(TOOL_OK));
 	default:
 		return false;
 	}
@@ -286,7 +286,7 @@ tool_places(const struct tool *t, struct tide_config *config)
 }
 
 int
-view_open_for(const struct tool *t, struct view *v)
+tool_view(const struct tool *t, struct view *v)
 {
 	struct tide_config config;
 	struct tide_err err;

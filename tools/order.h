@@ -4,7 +4,7 @@
 #ifndef TOOLS_ORDER_H
 #define TOOLS_ORDER_H
 
-#include "ask.h"
+#include "read/ask.h"
 #include "tool.h"
 
 struct order {

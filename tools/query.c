@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "output.h"
-#include "query.h"
+#include "read/output.h"
+#include "read/query.h"
 #include "tool.h"
-#include "view.h"
+#include "read/view.h"
 
 /* ---- online ------------------------------------------------------------ */
 

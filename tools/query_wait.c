@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "query.h"
+#include "read/query.h"
 #include "tidemark/clock.h"
 
 #define PROGRESS_MS 250

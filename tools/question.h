@@ -6,7 +6,7 @@
 #define TOOLS_QUESTION_H
 
 #include "tidemark/bans.h"
-#include "view.h"
+#include "read/view.h"
 
 #define QUESTION_KEYS 4
 

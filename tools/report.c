@@ -6,7 +6,7 @@
 
 #include "decision.h"
 #include "order.h"
-#include "output.h"
+#include "read/output.h"
 
 static const char *
 got(const struct tide_line *line, const char *key)

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ask.h"
-#include "json.h"
-#include "output.h"
+#include "read/ask.h"
+#include "read/json.h"
+#include "read/output.h"
 #include "tidemark/share.h"
 #include "tool.h"
-#include "view_flow.h"
+#include "read/view_flow.h"
 
 /* ---- export ------------------------------------------------------------ */
 
@@ -23,7 +23,7 @@ show_key(const struct tool *t)
 	struct json j;
 	struct view v;
 
-	if (view_open_for(t, &v) != TOOL_OK)
+	if (tool_view(t, &v) != TOOL_OK)
 		return TOOL_ERROR;
 	tide_hash_key_show(&v.map->control->head.key, text);
 	if (t->json) {

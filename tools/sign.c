@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output.h"
+#include "read/output.h"
 #include "sign.h"
 #include "tidemark/text.h"
 

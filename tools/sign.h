@@ -5,7 +5,7 @@
 #define TOOLS_SIGN_H
 
 #include "tidemark/signature.h"
-#include "view.h"
+#include "read/view.h"
 
 #define SIGN_RECIPIENTS 16u
 

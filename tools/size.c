@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "json.h"
-#include "output.h"
+#include "read/json.h"
+#include "read/output.h"
 #include "tidemark/sizing.h"
 #include "tool.h"
 

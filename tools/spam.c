@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
+#include "read/json.h"
 #include "order.h"
-#include "output.h"
+#include "read/output.h"
 #include "sign.h"
 #include "tidemark/signature_text.h"
 #include "tidemark/spam.h"
 #include "tidemark/text.h"
-#include "view_flow.h"
+#include "read/view_flow.h"
 
 struct wish {
 	const char *what;
@@ -250,7 +250,7 @@ run_spam(struct tool *t)
 	int code;
 
 	read_options(t, &w);
-	if (view_open_for(t, &v) != TOOL_OK)
+	if (tool_view(t, &v) != TOOL_OK)
 		return TOOL_ERROR;
 	code = act(t, &v, &w);
 	view_close(&v);

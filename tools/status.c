@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "output.h"
+#include "read/output.h"
 #include "status.h"
 #include "tidemark/clock.h"
 #include "tool.h"

@@ -4,7 +4,7 @@
 #ifndef TOOLS_STATUS_H
 #define TOOLS_STATUS_H
 
-#include "view_flow.h"
+#include "read/view_flow.h"
 
 struct status {
 	struct view view;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "counters.h"
-#include "json.h"
+#include "read/json.h"
 #include "status.h"
 
 static void

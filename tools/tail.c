@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "decision.h"
-#include "output.h"
+#include "read/output.h"
 #include "tidemark/clock.h"
 #include "tidemark/units.h"
 #include "tool.h"

@@ -10,9 +10,10 @@
 #include <getopt.h>
 #include <stdbool.h>
 
+#include "read/output.h"
 #include "tidemark/config.h"
 
-enum { TOOL_OK = 0, TOOL_NO = 1, TOOL_ERROR = 2 };
+struct view;
 
 struct tool {
 	const struct command *command; /* NULL before it is known */
@@ -83,6 +84,9 @@ int tool_config(const struct tool *, struct tide_config *);
  * the repair.  -1 only if there is no file to read.
  */
 int tool_places(const struct tool *, struct tide_config *);
+
+/* Open the map of that daemon; TOOL_ERROR once it is said why not. */
+int tool_view(const struct tool *, struct view *);
 
 /* The subcommands. */
 int run_addresses(struct tool *);

@@ -6,14 +6,14 @@
 #include <string.h>
 
 #include "decision.h"
-#include "levels.h"
-#include "output.h"
+#include "read/levels.h"
+#include "read/output.h"
 #include "question.h"
 #include "tidemark/clock.h"
 #include "tidemark/exceptions.h"
 #include "tidemark/units.h"
 #include "tool.h"
-#include "view_flow.h"
+#include "read/view_flow.h"
 #include "why.h"
 
 #define LAST 20u /* decisions that are shown; repeated ones count once */

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "view.h"
+#include "read/view.h"
 
 /* TOOL_OK if something is known of it, TOOL_NO if nothing is. */
 int why_tell(const struct view *, const char *text, bool as_json, FILE *out);

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../tools/setup_mc.h"
-#include "../../tools/setup_postfix_cf.h"
-#include "../../tools/setup_postfix_edit.h"
-#include "../../tools/setup_postfix_list.h"
-#include "../../tools/setup_sendmail_cf.h"
-#include "../../tools/setup_text.h"
+#include "../../tools/setup/mc.h"
+#include "../../tools/setup/postfix_cf.h"
+#include "../../tools/setup/postfix_edit.h"
+#include "../../tools/setup/postfix_list.h"
+#include "../../tools/setup/sendmail_cf.h"
+#include "../../tools/setup/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

@@ -309,7 +309,7 @@ fresh
 
 # ---- the table, the manual and the cases -------------------------------------
 
-sed -n 's/^	X([A-Z_]*, "\([a-z-]*\)".*/\1/p' tools/setup_findings.h |
+sed -n 's/^	X([A-Z_]*, "\([a-z-]*\)".*/\1/p' tools/setup/findings.h |
 	sort >"$D/names"
 tried()
 {

@@ -69,7 +69,7 @@ curses_once()
 nftables_once()
 {
 	# shellcheck disable=SC2086
-	same "$(included 'nftables/.*' $rooms tests)" tools/egress_nft.c
+	same "$(included 'nftables/.*' $rooms tests)" tools/egress/nft.c
 }
 
 microhttpd_once()
@@ -80,19 +80,30 @@ microhttpd_once()
 
 # ---- includes between rooms --------------------------------------------------
 
-# stays_in FOLDER - its files include, in quotes, tidemark/... or a file that
-# lies beside them; those of tools/web, which is a room in a room, also one of
-# tools/.
+# A room in the room: all of tools may read the map through tools/read, which
+# knows nobody; the rooms of single commands may use what lies in tools/ itself;
+# tidemark-web, another program, may not.
+lets_in()
+{
+	case $1:$2 in
+	tools:read/*) [ -f "tools/$2" ] ;;
+	tools/read:*) false ;;
+	tools/*:../read/*) [ -f "tools/${2#../}" ] ;;
+	tools/web:* | tools/*:../*/*) false ;;
+	tools/*:../*) [ -f "tools/${2#../}" ] ;;
+	*) false ;;
+	esac
+}
+
+# stays_in FOLDER - its files include, in quotes, tidemark/..., a file that
+# lies beside them, or what lets_in() says.
 stays_in()
 {
 	strays=$(for f in "$1"/*.[ch]; do
 		[ -e "$f" ] || continue
 		sed -n 's/^[ 	]*#[ 	]*include[ 	]*"\(.*\)".*/\1/p' "$f" |
 			while read -r name; do
-				case $1/$name in
-				tools/web/../*/*) ;;
-				tools/web/../*) [ ! -f "tools/${name#../}" ] || continue ;;
-				esac
+				! lets_in "$1" "$name" || continue
 				case $name in
 				*..*) ;;
 				tidemark/*) [ ! -f "include/$name" ] || continue ;;
@@ -203,12 +214,13 @@ check "each header compiles alone" headers_alone
 check "lmdb.h is included in one file, daemon/core/store.c" lmdb_once
 check "libmilter is included under milter/ (and by tests) only" \
 	libmilter_in_its_room
-check "libnftables is included in one file, tools/egress_nft.c" nftables_once
+check "libnftables is included in one file, tools/egress/nft.c" nftables_once
 check "curses is included in one file of tools/ at most" curses_once
 check "libmicrohttpd is included in one file, tools/web/serve.c" \
 	microhttpd_once
 for room in include/tidemark daemon/core daemon/text daemon/memory \
-	daemon/reputation daemon milter tools tools/web; do
+	daemon/reputation daemon milter tools tools/*/; do
+	room=${room%/}
 	[ ! -d "$room" ] ||
 		check "$room includes contracts and its own files only" \
 			stays_in "$room"

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../json.h"
-#include "../output.h"
-#include "../query.h"
+#include "../read/json.h"
+#include "../read/output.h"
+#include "../read/query.h"
 #include "asking.h"
 #include "tidemark/clock.h"
 

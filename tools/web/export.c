@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../torn.h"
+#include "../read/torn.h"
 #include "export.h"
 #include "mask.h"
 

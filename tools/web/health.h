@@ -7,7 +7,7 @@
 #ifndef WEB_HEALTH_H
 #define WEB_HEALTH_H
 
-#include "../view.h"
+#include "../read/view.h"
 
 #define HEALTH_FILTERS 24
 

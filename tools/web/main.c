@@ -17,7 +17,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "../torn.h"
+#include "../read/torn.h"
 #include "serve.h"
 #include "tidemark/listen.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../torn.h"
+#include "../read/torn.h"
 #include "tidemark/clock.h"
 #include "sample.h"
 

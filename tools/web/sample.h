@@ -9,9 +9,9 @@
 
 #include <stdio.h>
 
-#include "../pace.h"
-#include "../view_flow.h"
-#include "../water.h"
+#include "../read/pace.h"
+#include "../read/view_flow.h"
+#include "../read/water.h"
 #include "health.h"
 
 #define SAMPLE_NEAREST 12 /* buckets that are named */

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 
-#include "../output.h"
+#include "../read/output.h"
 #include "html.h"
 #include "mask.h"
 #include "sample.h"

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "../json.h"
-#include "../levels.h"
+#include "../read/json.h"
+#include "../read/levels.h"
 #include "mask.h"
 #include "sample.h"
 

@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../metrics.h"
-#include "../torn.h"
+#include "../read/metrics.h"
+#include "../read/torn.h"
 #include "asking.h"
 #include "assets.h"
 #include "export.h"

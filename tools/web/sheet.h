@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "../json.h"
+#include "../read/json.h"
 
 struct sheet {
 	FILE *out;

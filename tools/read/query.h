@@ -1,0 +1,70 @@
+/*
+ * query - a question, how it is put, and its answer on paper.
+ */
+#ifndef TOOLS_READ_QUERY_H
+#define TOOLS_READ_QUERY_H
+
+#include <stdio.h>
+
+#include "ask.h"
+#include "tidemark/query.h"
+
+/* As it stands on the command line; paths "-" are standard input. */
+struct inquiry {
+	struct tide_question q;
+	const char *since, *until;
+	const char *offline;
+	const char *text, *file, *message; /* at most one */
+	const char *guesses;		   /* a file of them */
+	char **guess;			   /* its lines */
+	size_t guess_count;
+};
+
+/* Is content asked for? */
+bool query_has_content(const struct inquiry *);
+
+/*
+ * query_content.c: say the content to a daemon (ask) or to a recollection of
+ * our own (recall, of that archive), normalised.  -1 once the reason is said.
+ */
+struct telling {
+	struct ask *ask;		 /* or NULL, and then */
+	struct tide_recall *recall;	 /* this is made */
+	const struct tide_hash_key *key; /* NULL: digests cannot be made */
+	const struct tide_config *config;
+};
+int query_tell(struct telling *, struct inquiry *);
+void query_forget(struct inquiry *);
+
+/* Who waits for an answer that may take long. */
+struct query_wait {
+	void *arg;
+	void (*begin)(
+	    void *arg, int fd); /* of the daemon's connection, or -1 */
+	/* so many windows of all; false: enough, answer with what is found */
+	bool (*progress)(void *arg, uint64_t done, uint64_t all);
+	void (*end)(void *arg);
+};
+
+/* query_ask.c: read since and until, which may be NULL. */
+int query_times(struct inquiry *, struct tide_err *);
+
+/*
+ * Ask the daemon.  ANSWER_DONE, and then the answer is the caller's to free;
+ * or ANSWER_REFUSED or ANSWER_BROKEN once the reason is said.
+ */
+enum answer query_ask(const struct tide_config *, struct inquiry *,
+    const struct query_wait *, struct tide_answer *);
+
+/* query_wait.c: progress on a terminal, and Ctrl-C. */
+extern const struct query_wait query_terminal;
+bool query_terminal_go_on(void *, uint64_t done, uint64_t all); /* offline */
+
+/* query_print.c */
+void query_text(FILE *, const struct inquiry *, const struct tide_answer *);
+void query_json(FILE *, const struct inquiry *, const struct tide_answer *);
+
+/* The kind of a gap or of a lapse, in a word. */
+const char *lapse_name(uint32_t kind);
+
+#endif

@@ -1,0 +1,382 @@
+/*
+ * setup_plan_postfix - what main.cf and master.cf have to say for Tidemark.
+ *
+ * Each smtpd keeps the filters it has and gets Tidemark's behind them, in
+ * master.cf, since a value there cannot refer to that of main.cf.  Services
+ * are changed from the last to the first, so that line numbers hold.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "../read/output.h"
+#include "setup.h"
+#include "plan.h"
+#include "postfix.h"
+#include "postfix_edit.h"
+#include "text.h"
+
+struct draft {
+	const struct setup *s;
+	struct postfix p;
+	char *main, *master; /* as they shall be */
+	unsigned connections;
+	bool mount;	 /* has to be brought up */
+	bool unchrooted; /* one of them */
+};
+
+#define MOUNT "var-spool-postfix-run-tidemark.mount"
+
+/* ---- a service --------------------------------------------------------- */
+
+static int
+profile_of(const struct draft *d, const struct pf_service *v)
+{
+	char buf[PF_VALUE_MAX];
+	int by_name = setup_profile_by_name(d->s,
+	    pf_value(
+		&d->p.conf, v, "milter_macro_daemon_name", buf, sizeof buf));
+
+	return by_name >= 0
+	    ? by_name
+	    : setup_profile_for(d->s, pf_is_internal(&d->p.conf, v));
+}
+
+static bool
+set(struct draft *d, const struct pf_service *v, const char *name,
+    const char *value)
+{
+	const struct pf_param *own =
+	    v->own.count > 0 ? pf_set(&d->p.conf, v, name) : NULL;
+	bool braces = own != NULL && own >= v->own.param &&
+	    own < v->own.param + v->own.count &&
+	    strpbrk(own->value, " \t{") != NULL;
+
+	if (braces) {
+		complain("%s:%u: %s of %s is written in braces; change it by "
+			 "hand to %s",
+		    d->p.path[MASTER_CF], v->line, name, v->column[0], value);
+		return false;
+	}
+	d->master = pf_edit_option(d->master, v->line, name, value);
+	return true;
+}
+
+/*
+ * The filters it has, without blanks, and ours last; NULL if it is there.  Not
+ * *fine if there are some that we could not write again as they are.
+ */
+static char *
+milters_with(const struct draft *d, const struct pf_service *v,
+    const char *address, bool *fine)
+{
+	char buf[PF_VALUE_MAX], *rest, *list = setup_format("%s", ""), *more;
+	struct pf_milter m;
+
+	(void)pf_value(&d->p.conf, v, "smtpd_milters", buf, sizeof buf);
+	*fine = strchr(buf, '$') == NULL;
+	rest = buf;
+	while (pf_next_milter(&rest, &m)) {
+		if (pf_profile_of(d->s, &d->p.conf, v, m.address) >= 0 ||
+		    strcmp(m.address, address) == 0) {
+			free(list);
+			*fine = true;
+			return NULL;
+		}
+		if (strstr(m.address, "tidemark") != NULL)
+			continue; /* a place that is none of ours any more */
+		*fine = *fine && !m.complicated;
+		more = setup_format("%s%s,", list, m.text);
+		free(list);
+		list = more;
+	}
+	more = setup_format("%s%s", list, address);
+	free(list);
+	return more;
+}
+
+/* Is the package's mount there, and not masked? */
+static bool
+has_mount(const struct setup *s)
+{
+	static const char *const places[] = { "/usr/lib/systemd/system/" MOUNT,
+		"/lib/systemd/system/" MOUNT, NULL };
+	char *own = setup_real(s, "/etc/systemd/system/" MOUNT);
+	struct stat st;
+	bool masked = lstat(own, &st) == 0 && S_ISLNK(st.st_mode);
+
+	free(own);
+	return !masked && setup_which(s, places) != NULL;
+}
+
+/*
+ * Does a chrooted smtpd get at the socket?  A mount can show it the folder;
+ * without one it leaves the chroot.
+ */
+static void
+plan_chroot(struct draft *d, const struct pf_service *v, const char *address)
+{
+	const char *path = setup_socket_path(address);
+	char buf[PF_VALUE_MAX];
+
+	if (path == NULL || path[0] != '/' || !pf_is_chrooted(&d->p.conf, v) ||
+	    pf_is_shown(d->s, &d->p.conf, path))
+		return;
+	if (has_mount(d->s) &&
+	    strncmp(path, "/run/tidemark/", strlen("/run/tidemark/")) == 0 &&
+	    strcmp(
+		pf_value(&d->p.conf, NULL, "queue_directory", buf, sizeof buf),
+		"/var/spool/postfix") == 0)
+		d->mount = true;
+	else
+		d->master = pf_edit_chroot(d->master, v->line);
+	d->unchrooted = d->unchrooted || !d->mount;
+}
+
+static bool
+plan_milter(struct draft *d, const struct pf_service *v, int profile)
+{
+	const struct tide_profile *p = &d->s->config.profile[profile];
+	char *address = pf_address(&d->p.conf, p->socket);
+	bool internal = pf_is_internal(&d->p.conf, v), fine;
+	char *list = milters_with(d, v, address, &fine);
+	char buf[PF_VALUE_MAX], *word;
+
+	plan_chroot(d, v, address);
+	if (!fine)
+		complain("%s:%u: smtpd_milters of %s is more than we can write "
+			 "again; add %s to it by hand",
+		    d->p.path[MASTER_CF], v->line, v->column[0], address);
+	if (fine && list != NULL)
+		fine = set(d, v, "smtpd_milters", list);
+	(void)pf_value(
+	    &d->p.conf, v, "milter_macro_daemon_name", buf, sizeof buf);
+	/* a name of its own may be another filter's sign (ORIGINATING) */
+	if (fine && p->daemons[0] != '\0' &&
+	    !tide_config_has_word(p->daemons, buf) &&
+	    pf_set(&d->p.conf, v, "milter_macro_daemon_name") == NULL) {
+		word = setup_copy(p->daemons, strcspn(p->daemons, " "));
+		fine = set(d, v, "milter_macro_daemon_name", word);
+		free(word);
+	}
+	if (fine && internal && list != NULL)
+		fine = set(d, v, "milter_default_action", "tempfail");
+	free(list);
+	free(address);
+	return fine;
+}
+
+/* ---- policy ------------------------------------------------------------ */
+
+/*
+ * Behind what refuses recipients, before what would let them pass: so that
+ * only what stands is charged, and all of it.
+ */
+static char *
+restrictions_with(const char *list, bool recipients)
+{
+	char *copy = setup_copy(list, strlen(list)), *rest = copy, *w;
+	char *new = setup_format("%s", ""), *more;
+	bool in = false;
+
+	while ((w = setup_field(&rest, ", \t\n")) != NULL) {
+		bool ends = strncmp(w, "permit", 6) == 0 ||
+		    strcmp(w, "reject") == 0 || strcmp(w, "defer") == 0;
+
+		if (w[0] == '\0')
+			continue;
+		more = setup_format("%s%s%s%s", new,
+		    ends && !in && recipients ? "$tidemark_policy, " : "", w,
+		    rest != NULL ? ", " : "");
+		in = in || (ends && recipients);
+		free(new);
+		new = more;
+	}
+	if (!in) {
+		more = setup_format(
+		    "%s%s$tidemark_policy", new, new[0] != '\0' ? ", " : "");
+		free(new);
+		new = more;
+	}
+	free(copy);
+	return new;
+}
+
+static bool
+plan_policy(struct draft *d, const struct pf_service *v, int profile)
+{
+	const struct tide_config *c = &d->s->config;
+	unsigned i, k;
+	char buf[PF_VALUE_MAX], name[64], *address, *list, *line;
+	bool fine = true;
+
+	for (i = 0; i < c->policies; i++)
+		if (strcmp(c->policy[i].profile, c->profile[profile].name) == 0)
+			break;
+	if (i == c->policies)
+		return true;
+	address = pf_address(&d->p.conf, c->policy[i].socket);
+	plan_chroot(d, v, address);
+	line = setup_format("check_policy_service %s", address);
+	for (k = 0; k < 3 && fine; k++) {
+		char *there;
+
+		(void)pf_value(&d->p.conf, v, pf_places[k], buf, sizeof buf);
+		there = pf_policy_in(buf);
+		if (there != NULL &&
+		    pf_policy_of(d->s, &d->p.conf, v, there) >= 0) {
+			free(there);
+			continue;
+		}
+		free(there);
+		list = restrictions_with(buf, k == 0);
+		(void)snprintf(name, sizeof name, "tidemark_%s",
+		    k == 0 ? "recipient" : "policy");
+		d->main = pf_edit_main(d->main, "tidemark_policy", line);
+		if (k == 0)
+			d->main = pf_edit_main(d->main, name, list);
+		(void)snprintf(buf, sizeof buf, "$%s", name);
+		fine = set(d, v, pf_places[k],
+		    k == 0 || strcmp(list, "$tidemark_policy") == 0 ? buf
+								    : list);
+		free(list);
+	}
+	if (pf_set(&d->p.conf, NULL, "smtpd_policy_service_default_action") ==
+	    NULL)
+		d->main = pf_edit_main(
+		    d->main, "smtpd_policy_service_default_action", "DUNNO");
+	d->connections += pf_processes(&d->p.conf, v);
+	free(line);
+	free(address);
+	return fine;
+}
+
+/* ---- main.cf ----------------------------------------------------------- */
+
+static void
+plan_main(struct draft *d)
+{
+	const struct pf_conf *c = &d->p.conf;
+	char buf[PF_VALUE_MAX];
+
+	if (pf_set(c, NULL, "milter_default_action") == NULL)
+		d->main =
+		    pf_edit_main(d->main, "milter_default_action", "accept");
+	if (pf_set(c, NULL, "milter_protocol") != NULL &&
+	    atoi(pf_value(c, NULL, "milter_protocol", buf, sizeof buf)) < 6)
+		d->main = pf_edit_main(d->main, "milter_protocol", "6");
+}
+
+/* ---- the plan ---------------------------------------------------------- */
+
+static int
+draft_services(struct draft *d)
+{
+	const struct pf_conf *c = &d->p.conf;
+	size_t i;
+
+	for (i = c->service_count; i-- > 0;) {
+		const struct pf_service *v = &c->service[i];
+		int profile = pf_is_smtpd(v) ? profile_of(d, v) : -1;
+
+		if (profile < 0 || pf_is_left_alone(c, v))
+			continue;
+		if (pf_has_no_milters(c, v)) {
+			complain("%s:%u: receive_override_options = no_milters "
+				 "switches the filters of %s off; take it out "
+				 "by hand",
+			    d->p.path[MASTER_CF], v->line, v->column[0]);
+			return -1;
+		}
+		if (!plan_milter(d, v, profile) || !plan_policy(d, v, profile))
+			return -1;
+		d->connections += pf_processes(c, v);
+	}
+	return 0;
+}
+
+/* A Postfix in general: two services, and nothing else. */
+static void
+imagine(const struct setup *s, struct postfix *p)
+{
+	static const char master[] = "smtp       inet n - y - - smtpd\n"
+				     "submission inet n - y - - smtpd\n"
+				     "  -o smtpd_sasl_auth_enable=yes\n";
+
+	postfix_free(p);
+	*p = (struct postfix){
+		.path = { setup_format("%s/main.cf", s->main_dir),
+		    setup_format("%s/master.cf", s->main_dir) },
+		.text = { setup_format("%s", ""), setup_format("%s", master) }
+	};
+	pf_parse_main(&p->conf.main, "", 0);
+	pf_parse_master(&p->conf, master, sizeof master - 1);
+}
+
+static void
+plan_owner(struct draft *d, struct setup_plan *p)
+{
+	char buf[PF_VALUE_MAX];
+	struct setup_person owner;
+	const char *name =
+	    pf_value(&d->p.conf, NULL, "mail_owner", buf, sizeof buf);
+
+	if (!setup_person(d->s, name, "", &owner)) { /* in general */
+		owner = (struct setup_person){ .uid = (uid_t)-1 };
+		(void)snprintf(owner.group, sizeof owner.group, "%s", name);
+	}
+	plan_settings(d->s, p, &owner, d->connections);
+}
+
+int
+setup_plan_postfix(struct setup *s, struct setup_plan *p, bool apply)
+{
+	struct draft d = { .s = s };
+	int rc = postfix_load(s, &d.p);
+	bool there = rc == 0;
+
+	if (!there && (apply || setup_exists(s, d.p.path[MAIN_CF]))) {
+		complain("there is no Postfix in %s%s that can be read",
+		    s->root, s->main_dir);
+	} else if (!there) {
+		complain("there is no Postfix in %s%s; lines in general:",
+		    s->root, s->main_dir);
+		imagine(s, &d.p);
+		p->general = true;
+		rc = 0;
+	}
+	if (rc == 0) {
+		d.main = setup_format("%s", d.p.text[MAIN_CF]);
+		d.master = setup_format("%s", d.p.text[MASTER_CF]);
+		plan_main(&d);
+		rc = draft_services(&d);
+	}
+	if (rc == 0 && apply &&
+	    (strcmp(d.main, d.p.text[MAIN_CF]) != 0 ||
+		strcmp(d.master, d.p.text[MASTER_CF]) != 0))
+		rc = postfix_try(s, &d.p, d.main, d.master);
+	if (rc == 0) {
+		plan_file(p, setup_format("%s", d.p.path[MAIN_CF]),
+		    setup_format("%s", d.p.text[MAIN_CF]),
+		    setup_format("%s", d.main),
+		    "what happens to mail while Tidemark is away");
+		plan_file(p, setup_format("%s", d.p.path[MASTER_CF]),
+		    setup_format("%s", d.p.text[MASTER_CF]),
+		    setup_format("%s", d.master),
+		    d.unchrooted ? "a filter for each smtpd, Tidemark's last; "
+				   "a chrooted smtpd does not see /run"
+				 : "a filter for each smtpd, Tidemark's last");
+		plan_owner(&d, p);
+		if (d.mount)
+			plan_command(p, "shows the sockets inside its chroot",
+			    "systemctl start " MOUNT);
+		if (p->files > 0)
+			plan_command(p, "a reload does not end what runs",
+			    "postfix reload");
+	}
+	free(d.main);
+	free(d.master);
+	postfix_free(&d.p);
+	return rc;
+}
