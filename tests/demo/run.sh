@@ -1,8 +1,8 @@
 #!/bin/sh
 # run.sh DIR - the product at work: everything below DIR, no root, no mail
-# server, one port of loopback for the page.  A sample mailbox of ours is replayed through the milter
-# protocol, as a mail server would speak it; one of its senders is too fast
-# for the limits set here.
+# server, one port of loopback for the page.  A sample mailbox of ours is
+# replayed through the milter protocol, as a mail server would speak it; one of
+# its senders is too fast for the limits set here.
 #
 # On a terminal it is `tidemark top' until q; without one it shows three
 # snapshots and ends.
@@ -127,7 +127,7 @@ try_these()
 {
 	me=$(near "$dir/tidemark")
 	cat <<-END
-	Try in another shell, in this folder:
+	$1
 	  $me why sales@example.org
 	  $me unban sales@example.org
 	  $me query --text 'your account will be limited
@@ -142,7 +142,8 @@ show_page()
 }
 
 if [ -n "$terminal" ]; then
-	tidemark top --note "$(show_page; try_these)"
+	tidemark top --note "$(show_page
+		try_these 'Try in another shell, in this folder:')"
 	exit
 fi
 show_page
@@ -157,4 +158,4 @@ snapshot
 kill $traffic 2>/dev/null
 traffic=
 echo
-try_these
+try_these "On a terminal it goes on until q, and in another shell, in this folder:"
