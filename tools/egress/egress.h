@@ -23,7 +23,7 @@ struct egress_list {
 	size_t count, room;
 };
 
-/* ---- egress_lists.c: the daemon's lists -------------------------------- */
+/* ---- lists.c: the daemon's lists --------------------------------------- */
 
 bool egress_list_add(struct egress_list *, const struct tide_egress *);
 void egress_list_free(struct egress_list *);
@@ -42,17 +42,17 @@ int egress_del(const struct tool *, enum tide_egress_kind, char **words, int n);
 int egress_print_all(const struct tool *, enum tide_egress_kind);
 int egress_ask(const struct tool *, enum tide_egress_kind, char **words, int n);
 
-/* egress_change.c: tell the daemon, as many at a time as fit in a line.
+/* change.c: tell the daemon, as many at a time as fit in a line.
  * *changed, unless NULL, is raised by how many were new, or were there. */
 int egress_change(const struct tide_config *, const char *verb,
     enum tide_egress_kind, const char *origin, const struct egress_list *,
     const char *progress, uint64_t *changed);
 
-/* egress_import.c */
+/* import.c */
 int egress_import(const struct tool *, const struct egress_options *,
     enum tide_egress_kind, const char *path);
 
-/* ---- egress_check.c, egress_probe.c: registered servers ---------------- */
+/* ---- check.c, probe.c: registered servers ------------------------------ */
 
 int egress_check(
     const struct tool *, const struct egress_options *, char **words, int n);
@@ -61,7 +61,7 @@ int egress_check(
 enum tide_egress_verdict egress_probe(
     const struct tide_ip *, const struct egress_options *, char *said, size_t);
 
-/* ---- egress_rules.c: the lists in nft's language ----------------------- */
+/* ---- rules.c: the lists in nft's language ------------------------------ */
 
 enum egress_count {
 	COUNT_BANNED,
@@ -88,7 +88,7 @@ size_t egress_rules_changes(FILE *, const struct tide_config *,
     const struct tide_egress_plan *from, const struct tide_egress_plan *to,
     uint64_t now_ms);
 
-/* ---- egress_nft.c, egress_kernel.c: the kernel's side ------------------ */
+/* ---- nft.c, kernel.c: the kernel's side -------------------------------- */
 
 /* Have libnftables carry out the commands, all or none. */
 int nft_run(const char *commands, struct tide_err *);
@@ -100,7 +100,7 @@ int kernel_table(const char *name, uint64_t *handle, struct tide_err *);
 int kernel_counter(const char *table, const char *name, uint64_t *packets,
     uint64_t *bytes, struct tide_err *);
 
-/* ---- egress_apply.c, egress_stats.c ------------------------------------ */
+/* ---- apply.c, stats.c -------------------------------------------------- */
 
 /* What the table has counted; 1, 0 if there is none, -1. */
 int egress_counts(const char *table, struct egress_counts *, struct tide_err *);

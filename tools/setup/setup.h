@@ -28,7 +28,7 @@ struct setup {
 	unsigned found[SETUP_SEVERITIES];
 };
 
-/* ---- the machine: setup_world.c ---------------------------------------- */
+/* ---- the machine: world.c ---------------------------------------------- */
 
 /* A path of the tree as the system knows it; to be freed. */
 char *setup_real(const struct setup *, const char *path);
@@ -82,7 +82,7 @@ bool setup_runs_below(const struct setup *, const char *program);
 /* The first of these programs that is there, NULL if none is. */
 const char *setup_which(const struct setup *, const char *const *paths);
 
-/* ---- Tidemark's own settings: setup_profile.c -------------------------- */
+/* ---- Tidemark's own settings: profile.c -------------------------------- */
 
 /* The path of a local: socket; NULL for inet. */
 const char *setup_socket_path(const char *socket);
@@ -117,7 +117,7 @@ bool setup_shares_group(
 
 /* ---- the two mail servers ---------------------------------------------- */
 
-/* What is common to both checks: setup_check.c */
+/* What is common to both checks: check.c */
 void setup_check_conf(struct setup *);
 void setup_check_socket(struct setup *, const char *file, unsigned line,
     const char *who, const char *path, const struct setup_person *,

@@ -28,16 +28,21 @@ struct desk {
 	size_t text_line;
 };
 
-/* ---- top_page.c -------------------------------------------------------- */
+/* ---- page.c ------------------------------------------------------------ */
 
 void page_draw(struct desk *);
 
 /* Rows that fit on the screen. */
 size_t page_rows(const struct desk *);
 
-/* ---- top_keys.c -------------------------------------------------------- */
+/* ---- keys.c ------------------------------------------------------------ */
 
 /* Do what a key asks for.  False: the end. */
 bool desk_key(struct desk *, int key);
+
+/* ---- watch.c ----------------------------------------------------------- */
+
+/* Take a sample; the selected row stays so, wherever it is now. */
+void desk_look(struct desk *);
 
 #endif

@@ -1,16 +1,12 @@
 /*
- * top, keys - what each key does; the loop on a terminal.
+ * top, keys - what each key does.
  */
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tidemark/clock.h"
 #include "desk.h"
 #include "screen.h"
-#include "../read/torn.h"
 
 static const char help[] =
     "tidemark top - a look into the shared map, which it only reads\n"
@@ -62,35 +58,6 @@ go_to_view(struct desk *d, unsigned which)
 	d->top->which = which % TOP_VIEWS;
 	d->at = d->from = 0;
 	(void)top_sample(d->top);
-}
-
-/* What a row of the first table is known by. */
-static uint64_t
-id_of(const struct top *t, size_t i)
-{
-	const struct table *table = &t->table[0];
-
-	return table->id != NULL ? table->id(t->order[i]) : t->order[i];
-}
-
-/*
- * Take a sample; the selected row stays so, wherever it is now.  Who stands
- * on the first one wants whoever is the first.
- */
-static void
-look_again(struct desk *d)
-{
-	struct top *t = d->top;
-	bool follow = d->at > 0 && d->at < t->shown;
-	uint64_t id = follow ? id_of(t, d->at) : 0;
-	size_t i;
-
-	(void)top_sample(t);
-	for (i = 0; follow && i < t->shown; i++)
-		if (id_of(t, i) == id) {
-			d->at = i;
-			return;
-		}
 }
 
 /* From the row after the selected one on, and around. */
@@ -236,7 +203,7 @@ answer(struct desk *d, int key)
 		act_unban(d->top, d->key, d->message);
 	else
 		act_reset(d->top, d->key, d->group, d->profile, d->message);
-	look_again(d);
+	desk_look(d);
 }
 
 /* ---- typing ------------------------------------------------------------ */
@@ -485,54 +452,4 @@ desk_key(struct desk *d, int key)
 	default:
 		return look(d, key);
 	}
-}
-
-/* ---- the loop ---------------------------------------------------------- */
-
-static volatile sig_atomic_t stopped;
-
-static void
-on_signal(int sig)
-{
-	(void)sig;
-	stopped = 1;
-}
-
-static void
-loop(struct desk *d)
-{
-	uint64_t last = 0, now, span;
-	int key = SCREEN_NOTHING;
-
-	while (!stopped && desk_key(d, key)) {
-		now = tide_clock_mono_ms();
-		span = (uint64_t)(d->top->interval * 1000);
-		if (last == 0 || now - last >= span) {
-			if (!d->top->paused || torn_seen())
-				look_again(d);
-			last = now;
-		}
-		page_draw(d);
-		key = screen_key((int)(last + span - now));
-	}
-}
-
-int
-top_watch(struct top *t)
-{
-	const struct sigaction act = { .sa_handler = on_signal };
-	static struct desk desk;
-
-	desk = (struct desk){ .top = t };
-	if (!screen_open(output_is_colored()))
-		return TOOL_ERROR;
-	(void)output_color("never"); /* curses does it from here on */
-	(void)sigaction(SIGINT, &act, NULL);
-	(void)sigaction(SIGTERM, &act, NULL);
-	(void)sigaction(SIGHUP, &act, NULL);
-	(void)sigaction(SIGQUIT, &act, NULL);
-	loop(&desk);
-	screen_close();
-	free(desk.text);
-	return TOOL_OK;
 }

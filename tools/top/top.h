@@ -132,7 +132,7 @@ struct top {
 	bool ascii, readonly, paused;
 };
 
-/* ---- top_sample.c ------------------------------------------------------ */
+/* ---- sample.c ---------------------------------------------------------- */
 
 void top_begin(struct top *);
 void top_end(struct top *);
@@ -144,7 +144,7 @@ bool top_sample(struct top *);
 void top_headline(const struct top *, struct cell *);
 void top_headline_json(const struct top *);
 
-/* ---- top_table.c ------------------------------------------------------- */
+/* ---- table.c ----------------------------------------------------------- */
 
 /* Make t->order out of filter and sort.  -1: no memory. */
 int top_arrange(struct top *);
@@ -176,7 +176,7 @@ int top_column(const struct top *, const char *name);
 void top_print(const struct top *);
 void top_print_json(const struct top *);
 
-/* ---- top_draw.c -------------------------------------------------------- */
+/* ---- draw.c ------------------------------------------------------------ */
 
 /*
  * A copy in exactly so many columns, filled up with spaces: bytes that this
@@ -210,12 +210,12 @@ const char *draw_span(double ms, char out[SHOW_MAX]);
 /* 120 us, 1.2 ms, 3.4 s */
 void draw_us(char out[TOP_TEXT], double us);
 
-/* ---- top_page.c, top_keys.c -------------------------------------------- */
+/* ---- watch.c ----------------------------------------------------------- */
 
 /* On the terminal, until q. */
 int top_watch(struct top *);
 
-/* ---- top_act.c --------------------------------------------------------- */
+/* ---- act.c ------------------------------------------------------------- */
 
 /* What `tidemark why KEY' says; to be freed. */
 char *act_why(const struct top *, const char *key);
