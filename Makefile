@@ -297,11 +297,15 @@ SOURCES = $(wildcard include/tidemark/*.h daemon/*.[ch] daemon/*/*.[ch] \
 
 PRODUCT = $(filter-out tests/%,$(filter %.c,$(SOURCES)))
 
+TIDY = $(addprefix tidy/,$(PRODUCT))
+$(TIDY): tidy/%:
+	@clang-tidy --quiet --warnings-as-errors='*' $* -- \
+	    $(OUR_CPPFLAGS) -std=c11 2>/dev/null
+
 lint: deps-lint
 	@clang-format --dry-run -Werror $(SOURCES)
-	@clang-tidy --quiet --warnings-as-errors='*' $(PRODUCT) -- \
-	    $(OUR_CPPFLAGS) -std=c11
-	@cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr \
+	@$(MAKE) -s $(JOBS) $(TIDY)
+	@cppcheck -j $$(nproc) --quiet --error-exitcode=1 --std=c11 --inline-suppr \
 	    --enable=warning,portability,performance -Iinclude \
 	    --suppress=missingIncludeSystem \
 	    --suppress=ctuuninitvar --suppress=uninitStructMember -D_GNU_SOURCE \
@@ -408,7 +412,7 @@ bench: deps-test
 clean:
 	rm -rf $(B) run
 
-.PHONY: all deps deps-test deps-lint deps-deb run test test-all \
+.PHONY: $(TIDY) all deps deps-test deps-lint deps-deb run test test-all \
 	test-programs check deb check-deb check-san check-asan check-tsan \
 	check-clang check-memory storm fuzz fuzz-programs reproduce-memory \
 	lint man install install-man \

@@ -85,10 +85,14 @@ else
 fi
 
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+	# A tree below /root is nobody's to start programs from.
 	as_nobody()
 	{
-		mkdir "$dir/c" && chmod 755 "$dir" && chown 65534 "$dir/c" &&
-		    timeout 60 setpriv --reuid 65534 --regid 65534 \
+		mkdir "$dir/c" "$dir/bin" && chmod 755 "$dir" "$dir/bin" &&
+		    chown 65534 "$dir/c" &&
+		    cp "$B/tidemarkd" "$B/tidemark-milter" "$B/tidemark" \
+			"$B/tidemark-web" "$FEED" "$dir/bin" &&
+		    B=$dir/bin FEED=$dir/bin/feed timeout 60 setpriv --reuid 65534 --regid 65534 \
 			--clear-groups tests/demo/run.sh "$dir/c" \
 			>"$dir/out" 2>&1 </dev/null
 		status=$?

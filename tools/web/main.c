@@ -152,7 +152,7 @@ drop_privileges(const struct wish *w)
 static void
 announce(int fd, const char *wanted)
 {
-	struct sockaddr_storage at;
+	struct sockaddr_storage at = { .ss_family = AF_UNSPEC };
 	socklen_t length = sizeof at;
 	const char *colon = strrchr(wanted, ':');
 	in_port_t port = 0;
