@@ -152,17 +152,20 @@ drop_privileges(const struct wish *w)
 static void
 announce(int fd, const char *wanted)
 {
-	struct sockaddr_storage at = { .ss_family = AF_UNSPEC };
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} at = { .v6 = { .sin6_port = 0 } };
 	socklen_t length = sizeof at;
 	const char *colon = strrchr(wanted, ':');
 	in_port_t port = 0;
 
 	if (strncmp(wanted, "unix:", 5) == 0) {
 		printf("tidemark-web: %s\n", wanted);
-	} else if (getsockname(fd, (struct sockaddr *)&at, &length) == 0) {
-		port = at.ss_family == AF_INET
-		    ? ((struct sockaddr_in *)&at)->sin_port
-		    : ((struct sockaddr_in6 *)&at)->sin6_port;
+	} else if (getsockname(fd, &at.any, &length) == 0) {
+		port = at.any.sa_family == AF_INET ? at.v4.sin_port
+						   : at.v6.sin6_port;
 		printf("tidemark-web: http://%.*s:%u/\n", (int)(colon - wanted),
 		    wanted, ntohs(port));
 	}
