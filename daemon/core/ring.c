@@ -159,7 +159,7 @@ static bool
 is_meant(const struct tide_ring_entry *e, tide_ring_means *means, void *arg,
     uint64_t *seq)
 {
-	uint64_t word[TIDE_DECISION_WORDS];
+	uint64_t word[TIDE_DECISION_WORDS] = { 0 };
 	struct tide_decision d;
 	size_t i;
 

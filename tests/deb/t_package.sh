@@ -12,7 +12,9 @@ FEED=${FEED:-$B/tests/load/feed}
 deb=$(find "$B/deb" -name 'tidemark_*.deb' 2>/dev/null)
 web=$(find "$B/deb" -name 'tidemark-web_*.deb' 2>/dev/null)
 
-[ -n "$deb" ] && [ -n "$web" ] || tap_skip "the packages" "none are built (make deb)"
+if [ -z "$deb" ] || [ -z "$web" ]; then
+	tap_skip "the packages" "none are built (make deb)"
+fi
 box_can || tap_skip "the life of the packages" "$box_why"
 
 work=$(mktemp -d) || exit 2

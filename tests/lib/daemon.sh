@@ -74,6 +74,44 @@ daemon_end()
 	fi
 }
 
+# json EXPRESSION COMMAND... - true if it holds for some record, $r.
+json()
+{
+	want=$1
+	shift
+	tidemark "$@" --json >"$D/json" 2>&1
+	cat "$D/json"
+	# shellcheck disable=SC2016 # perl, by intent
+	WANT=$want perl -MJSON::PP -ne '
+		$r = decode_json($_);
+		die "no version" unless $r->{version} == 1;
+		$ok = 1 if eval $ENV{WANT};
+		die $@ if $@;
+		END { exit($ok ? 0 : 1) }' "$D/json"
+}
+
+# mail COUNT PROFILE FROM [CLIENT [AUTH]] - so many messages, of $letter_text;
+# how many passed is in $passed.
+letter_text=x
+mail()
+{
+	printf 'From %s Mon Mar  3 07:52:10 2025\nReturn-Path: <%s>\nFrom: %s\nTo: ann@example.org\nSubject: x\n\n%s\n\n' \
+	    "$3" "$3" "$3" "$letter_text" >"$D/box"
+	"$FEED" -s "local:$D/run/$2.sock" -n "$1" --client "${4:-192.0.2.1}" \
+	    ${5:+--auth "$5"} --daemon X --quiet "$D/box" >"$D/mail.out" 2>&1
+	cat "$D/mail.out"
+	passed=$(of acked "$D/mail.out")
+}
+
+# sends PASSED COUNT PROFILE FROM [CLIENT [AUTH]]
+sends()
+{
+	wanted=$1
+	shift
+	mail "$@"
+	[ "$passed" -eq "$wanted" ]
+}
+
 # field NAME - of `status --json'; of a list, how many.
 field()
 {

@@ -5,10 +5,9 @@
 # pages - the files; B has to be built.
 pages()
 {
-	ls -d */tidemark*.[1-9] */man/tidemark*.[1-9] \
-		*/web/tidemark*.[1-9] 2>/dev/null |
-		grep -v '^build/'
-	ls "${B:-build}"/man/tidemark*.[1-9]
+	for page_ in daemon milter tools tools/man tools/web "${B:-build}/man"; do
+		find "$page_" -maxdepth 1 -name 'tidemark*.[1-9]'
+	done | sort
 }
 
 # section NAME PAGE - its lines.

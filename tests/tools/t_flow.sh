@@ -35,21 +35,6 @@ refused()
 	[ "$(of rejected "$D/mail.out")" -eq 1 ]
 }
 
-# json EXPRESSION COMMAND... - true if it holds for some record, $r.
-json()
-{
-	want=$1
-	shift
-	tidemark "$@" --json >"$D/json" 2>&1
-	cat "$D/json"
-	WANT=$want perl -MJSON::PP -ne '
-		$r = decode_json($_);
-		die "no version" unless $r->{version} == 1;
-		$ok = 1 if eval $ENV{WANT};
-		die $@ if $@;
-		END { exit($ok ? 0 : 1) }' "$D/json"
-}
-
 # The acceptor and the collector outlive a killed supervisor for a moment.
 kill_all()
 {

@@ -10,39 +10,6 @@ set -u
 feed_pid=
 trap '[ -z "$feed_pid" ] || kill "$feed_pid" 2>/dev/null; daemon_end' EXIT
 
-# json EXPRESSION COMMAND... - true if it holds for some record, $r.
-json()
-{
-	want=$1
-	shift
-	tidemark "$@" --json >"$D/json" 2>&1
-	cat "$D/json"
-	WANT=$want perl -MJSON::PP -ne '
-		$r = decode_json($_);
-		$ok = 1 if eval $ENV{WANT};
-		die $@ if $@;
-		END { exit($ok ? 0 : 1) }' "$D/json"
-}
-
-# mail COUNT PROFILE FROM CLIENT [AUTH]
-mail()
-{
-	printf 'From %s Mon Mar  3 07:52:10 2025\nReturn-Path: <%s>\nFrom: %s\nTo: ann@example.org\nSubject: x\n\nx\n\n' \
-	    "$3" "$3" "$3" >"$D/box"
-	"$FEED" -s "local:$D/run/$2.sock" -n "$1" --client "$4" \
-	    ${5:+--auth "$5"} --daemon X --quiet "$D/box" >"$D/mail.out" 2>&1
-	cat "$D/mail.out"
-	passed=$(of acked "$D/mail.out")
-}
-
-sends()
-{
-	want=$1
-	shift
-	mail "$@"
-	[ "$passed" -eq "$want" ]
-}
-
 # nowhere TEXT - no file of the daemon's holds these bytes, in either case.
 nowhere()
 {

@@ -6,40 +6,6 @@ set -u
 . tests/lib/tap.sh
 . tests/lib/daemon.sh
 
-# mail COUNT PROFILE FROM - so many messages; how many passed is in $passed.
-mail()
-{
-	printf 'From %s Mon Mar  3 07:52:10 2025\nReturn-Path: <%s>\nFrom: %s\nTo: ann@example.org\nSubject: x\n\nx\n\n' \
-	    "$3" "$3" "$3" >"$D/box"
-	"$FEED" -s "local:$D/run/$2.sock" -n "$1" --client 192.0.2.1 --daemon X --quiet \
-	    "$D/box" >"$D/mail.out" 2>&1
-	cat "$D/mail.out"
-	passed=$(of acked "$D/mail.out")
-}
-
-# sends PASSED COUNT PROFILE FROM
-sends()
-{
-	want=$1
-	shift
-	mail "$@"
-	[ "$passed" -eq "$want" ]
-}
-
-# json EXPRESSION COMMAND... - true if it holds for some record, $r.
-json()
-{
-	want=$1
-	shift
-	tidemark "$@" --json >"$D/json" 2>&1
-	cat "$D/json"
-	WANT=$want perl -MJSON::PP -ne '
-		$r = decode_json($_);
-		$ok = 1 if eval $ENV{WANT};
-		die $@ if $@;
-		END { exit($ok ? 0 : 1) }' "$D/json"
-}
-
 # Five drops an hour, of which none leaks meanwhile; three tokens a year.
 ext='[profile external]
 oksender_mode = enforce

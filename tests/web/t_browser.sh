@@ -24,5 +24,6 @@ oksender_mode = dry-run
 oksender_limit = 1840/1h
 oksender_leak = 2s'
 mkdir -p "$B/tests/web"
-B=$B FEED=$FEED WEB=${WEB:-$B/tidemark-web} D=$D CONF=$conf \
-	OUT=$B/tests/web perl -Itests/web tests/web/browser.pl
+export B FEED D
+CONF=$conf WEB=${WEB:-$B/tidemark-web} OUT=$B/tests/web \
+	perl -Itests/web tests/web/browser.pl

@@ -1,5 +1,5 @@
 /*
- * egress_apply - the lists into the kernel, and what would go there.
+ * egress, apply - the lists into the kernel, and what would go there.
  *
  * A first apply replaces the whole table in one transaction, and its counters
  * go on from where they were; no packet ever meets half a table, or none.

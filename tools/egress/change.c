@@ -1,5 +1,5 @@
 /*
- * egress_change - entries to the daemon, as many in a request as fit: each
+ * egress, change - entries to the daemon, as many in a request as fit: each
  * request is one commit, and 100,000 commits would take minutes.
  */
 #include <stdio.h>

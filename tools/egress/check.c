@@ -1,5 +1,5 @@
 /*
- * egress_check - probe registered servers, and have the daemon remember it.
+ * egress, check - probe registered servers, and have the daemon remember it.
  */
 #include <stdlib.h>
 #include <string.h>

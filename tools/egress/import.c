@@ -1,5 +1,5 @@
 /*
- * egress_import - a list from a file: read it all, complain of every line
+ * egress, import - a list from a file: read it all, complain of every line
  * that is wrong, and only then tell the daemon.
  */
 #include <errno.h>

@@ -1,5 +1,5 @@
 /*
- * egress_kernel - is our table still there, is it the one we made, and what
+ * egress, kernel - is our table still there, is it the one we made, and what
  * has it counted?
  *
  * libnftables would read every element of every set to answer that: most of a

@@ -1,5 +1,5 @@
 /*
- * egress_lists - add, del, list, check: what the daemon has on its lists.
+ * egress, lists - add, del, list, check: what the daemon has on its lists.
  */
 #include <pwd.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * egress_nft - libnftables, the one file that knows it.
+ * egress, nft - libnftables, the one file that knows it.
  *
  * The library, and not the program nft: a transaction's errors come back as
  * text that names the statement, and the unit that applies the rules needs to

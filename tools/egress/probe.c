@@ -1,5 +1,5 @@
 /*
- * egress_probe - does a registered server still speak SMTP, and does it still
+ * egress, probe - does a registered server still speak SMTP, and does it still
  * refuse to relay for strangers?
  *
  * The null sender and one recipient elsewhere, then RSET and QUIT: no DATA is

@@ -1,5 +1,5 @@
 /*
- * egress_rules - the lists in nft's language: what `egress show` prints is
+ * egress, rules - the lists in nft's language: what `egress show` prints is
  * what `egress apply` hands to the kernel, to the letter.
  *
  * Nothing here looks at the state of connections: `ct` in a rule would switch

@@ -1,5 +1,5 @@
 /*
- * egress_stats - what the kernel has counted, and taking our table away.
+ * egress, stats - what the kernel has counted, and taking our table away.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * replay_basin - the daemon's own buckets, in memory of ours.
+ * replay, basin - the daemon's own buckets, in memory of ours.
  */
 #include <stdlib.h>
 #include <string.h>

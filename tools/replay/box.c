@@ -1,5 +1,5 @@
 /*
- * replay_box - mbox files and maildirs: their messages, sorted by time.
+ * replay, box - mbox files and maildirs: their messages, sorted by time.
  *
  * A maildir is in no order, and an mbox need not be; buckets want one.  So
  * messages are kept, as short as can be, until all have been read.

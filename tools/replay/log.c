@@ -1,5 +1,5 @@
 /*
- * replay_log - a message's line, taken apart.
+ * replay, log - a message's line, taken apart.
  */
 #include <stdio.h>
 #include <stdlib.h>

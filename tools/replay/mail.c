@@ -1,5 +1,5 @@
 /*
- * replay_mail - sender, client, time and recipients from a header.
+ * replay, mail - sender, client, time and recipients from a header.
  */
 #include <ctype.h>
 #include <stdlib.h>

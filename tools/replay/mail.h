@@ -1,5 +1,5 @@
 /*
- * replay_mail - messages of mailboxes, as far as replay wants to know them.
+ * replay, mail - messages of mailboxes, as far as replay wants to know them.
  *
  * Files may hold anything: a line or header is cut at a fixed length, times
  * to come are not believed, and the number of messages has an end.

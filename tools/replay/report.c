@@ -1,5 +1,5 @@
 /*
- * replay_report - overflows, then limits.
+ * replay, report - overflows, then limits.
  */
 #include <stdio.h>
 #include <stdlib.h>

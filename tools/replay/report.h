@@ -1,5 +1,5 @@
 /*
- * replay_report - what came of a replay, and the limits it recommends.
+ * replay, report - what came of a replay, and the limits it recommends.
  */
 #ifndef TOOLS_REPLAY_REPORT_H
 #define TOOLS_REPLAY_REPORT_H

@@ -1,5 +1,5 @@
 /*
- * setup_apply - carry a plan out.  See setup_plan.h.
+ * setup, apply - carry a plan out.  See plan.h.
  */
 #include <errno.h>
 #include <fcntl.h>

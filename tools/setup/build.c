@@ -1,5 +1,5 @@
 /*
- * setup_build - sendmail.cf of a new sendmail.mc, made and tried in a folder
+ * setup, build - sendmail.cf of a new sendmail.mc, made and tried in a folder
  * beside it before anything is changed.
  *
  * sendmail is asked in its test mode, which reads the whole file; what it

@@ -1,5 +1,5 @@
 /*
- * setup_check - what is looked at beside any mail server.
+ * setup, check - what is looked at beside any mail server.
  */
 #include <stdlib.h>
 #include <string.h>

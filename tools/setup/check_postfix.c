@@ -1,5 +1,5 @@
 /*
- * setup_check_postfix - what is wrong with Postfix's side of a set-up.
+ * setup, check postfix - what is wrong with Postfix's side of a set-up.
  */
 #include <stdlib.h>
 #include <string.h>

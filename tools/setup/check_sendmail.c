@@ -1,5 +1,5 @@
 /*
- * setup_check_sendmail - what is wrong with sendmail's side of a set-up.
+ * setup, check sendmail - what is wrong with sendmail's side of a set-up.
  */
 #include <stdlib.h>
 #include <string.h>

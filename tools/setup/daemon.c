@@ -1,5 +1,5 @@
 /*
- * setup_daemon - see setup_daemon.h.
+ * setup, daemon - see daemon.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,13 +139,19 @@ sm_better(const struct setup *s, const struct sm_conf *c,
 }
 
 void
-sm_filter_line(const struct setup *s, unsigned profile, char *name, size_t size,
-    char *options, size_t room)
+sm_put_filters(FILE *f, const struct setup *s, const bool *needed,
+    const char *before, const char *between, const char *after)
 {
-	bool internal = (int)profile == setup_profile_for(s, true) &&
-	    s->config.profiles > 1;
+	int internal = s->config.profiles > 1 ? setup_profile_for(s, true) : -1;
+	char name[SM_NAME_MAX];
+	unsigned i;
 
-	setup_filter_name(s, (int)profile, name, size);
-	(void)snprintf(options, room, "S=%s, %sT=C:10s;S:30s;R:30s;E:60s",
-	    s->config.profile[profile].socket, internal ? "F=T, " : "");
+	for (i = 0; i < s->config.profiles; i++) {
+		if (!needed[i])
+			continue;
+		setup_filter_name(s, (int)i, name, sizeof name);
+		(void)fprintf(f, "%s%s%sS=%s, %sT=C:10s;S:30s;R:30s;E:60s%s",
+		    before, name, between, s->config.profile[i].socket,
+		    (int)i == internal ? "F=T, " : "", after);
+	}
 }

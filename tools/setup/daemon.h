@@ -1,5 +1,5 @@
 /*
- * setup_daemon - what one of sendmail's daemons shall have, in .mc or .cf.
+ * setup, daemon - what one of sendmail's daemons shall have, in .mc or .cf.
  *
  * Every daemon keeps the filters it has and gets Tidemark's behind them: what
  * a filter behind us refuses would count as passed.  A daemon without a list
@@ -24,8 +24,11 @@ sm_has_ours(const struct setup *, const struct sm_conf *, const char *list);
 char *sm_better(const struct setup *, const struct sm_conf *,
     const struct sm_daemon *, bool *needed, int *code);
 
-/* The definition of a profile's filter: its name, and S=, F= and T=. */
-void sm_filter_line(const struct setup *, unsigned profile, char *name,
-    size_t size, char *options, size_t room);
+/*
+ * Define the filters of the profiles marked: before, the name, between, S=, F=
+ * and T=, after.
+ */
+void sm_put_filters(FILE *, const struct setup *, const bool *needed,
+    const char *before, const char *between, const char *after);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * setup_diff - the differences of two texts, line by line.
+ * setup, diff - the differences of two texts, line by line.
  *
  * What both begin and end with is cut off first; in between the longest
  * common sequence is looked for by the plain table, as configuration files

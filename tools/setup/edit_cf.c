@@ -1,5 +1,5 @@
 /*
- * setup_edit_cf - what sendmail.cf has to say for Tidemark, where there is no
+ * setup, edit cf - what sendmail.cf has to say for Tidemark, where there is no
  * sendmail.mc that it is made from.
  */
 #include <stdio.h>
@@ -30,21 +30,6 @@ daemon_at(const struct sm_conf *c, unsigned line)
 		if (c->daemon[i].line == line)
 			return &c->daemon[i];
 	return NULL;
-}
-
-static void
-put_filters(FILE *f, const struct setup *s, const bool *needed)
-{
-	char name[SM_NAME_MAX], options[512];
-	unsigned i;
-
-	for (i = 0; i < s->config.profiles; i++) {
-		if (!needed[i])
-			continue;
-		sm_filter_line(
-		    s, i, name, sizeof name, options, sizeof options);
-		(void)fprintf(f, "X%s, %s\n", name, options);
-	}
 }
 
 /* Line by line, with other options for the daemons that need them. */
@@ -90,7 +75,7 @@ setup_edit_cf(const struct setup *s, const char *cf, const struct sm_conf *c)
 			(void)fprintf(f, "O DaemonPortOptions=%s\n", options);
 		free(options);
 	}
-	put_filters(f, s, needed);
+	sm_put_filters(f, s, needed, "X", ", ", "\n");
 	(void)fclose(f);
 	if (code == 0)
 		return new;

@@ -1,5 +1,5 @@
 /*
- * setup_edit_mc - what sendmail.mc has to say for Tidemark.
+ * setup, edit mc - what sendmail.mc has to say for Tidemark.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,21 +10,6 @@
 #include "mc.h"
 #include "plan_sendmail.h"
 #include "text.h"
-
-static void
-put_filters(FILE *f, const struct setup *s, const bool *needed)
-{
-	char name[SM_NAME_MAX], options[512];
-	unsigned i;
-
-	for (i = 0; i < s->config.profiles; i++) {
-		if (!needed[i])
-			continue;
-		sm_filter_line(
-		    s, i, name, sizeof name, options, sizeof options);
-		(void)fprintf(f, "MAIL_FILTER(`%s', `%s')dnl\n", name, options);
-	}
-}
 
 /* The text with each call's options replaced where that is needed. */
 static char *
@@ -73,7 +58,7 @@ put_implied(FILE *f, const struct setup *s, const struct sm_conf *c,
 	free(text);
 }
 
-/* Daemons that sendmail adds by itself; the last one unless it is told not to. */
+/* Daemons that sendmail adds; the last one unless it is told not to. */
 static const char *const by_itself[] = { "Name=MTA", "Name=MTA-v4, Family=inet",
 	"Name=MTA-v6, Family=inet6", "Port=587, Name=MSA, M=E" };
 
@@ -200,7 +185,8 @@ setup_edit_mc(const struct setup *s, const char *mc, const struct sm_conf *cf)
 		(void)fclose(f);
 	f = open_memstream(&lines, &length);
 	if (f != NULL) {
-		put_filters(f, s, needed);
+		sm_put_filters(
+		    f, s, needed, "MAIL_FILTER(`", "', `", "')dnl\n");
 		(void)fclose(f);
 	}
 	if (code == 0 && edited != NULL && implied != NULL && lines != NULL) {

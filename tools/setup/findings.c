@@ -1,5 +1,5 @@
 /*
- * setup_findings - say what is wrong with a set-up.  See setup_findings.h.
+ * setup, findings - say what is wrong with a set-up.  See findings.h.
  */
 #include <stdarg.h>
 #include <stdio.h>

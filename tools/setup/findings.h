@@ -1,5 +1,5 @@
 /*
- * setup_findings - what can be wrong with a set-up, in one table.
+ * setup, findings - what can be wrong with a set-up, in one table.
  *
  * A note is no fault: it says what somebody should know.  Each finding is in
  * tidemark-setup(1) and has a case in tests/tools/t_setup.sh.

@@ -1,5 +1,5 @@
 /*
- * setup_journal - what --apply leaves for --undo: a line for each file that
+ * setup, journal - what --apply leaves for --undo: a line for each file that
  * was changed or made,
  *	file HASH BACKUP PATH	BACKUP is - for a file that was not there;
  *				HASH is of what we wrote

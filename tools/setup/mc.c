@@ -1,5 +1,5 @@
 /*
- * setup_mc - sendmail.mc.  See setup_mc.h.
+ * setup, mc - sendmail.mc.  See mc.h.
  */
 #include <ctype.h>
 #include <stdio.h>

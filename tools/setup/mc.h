@@ -1,5 +1,5 @@
 /*
- * setup_mc - sendmail.mc, without running m4: its calls of DAEMON_OPTIONS,
+ * setup, mc - sendmail.mc, without running m4: its calls of DAEMON_OPTIONS,
  * MAIL_FILTER and the like at the beginning of a line.
  */
 #ifndef TOOLS_SETUP_MC_H

@@ -1,5 +1,5 @@
 /*
- * setup_plan - put a plan together, and show it.  See setup_plan.h.
+ * setup, plan - put a plan together, and show it.  See plan.h.
  */
 #include <stdarg.h>
 #include <stdio.h>

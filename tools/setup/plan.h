@@ -1,5 +1,5 @@
 /*
- * setup_plan - the files that are to change, and the commands that follow.
+ * setup, plan - the files that are to change, and the commands that follow.
  *
  * A plan holds each file as it is and as it shall be.  Applying it is all or
  * nothing: every new file is written beside the old one first, then all are

@@ -1,5 +1,5 @@
 /*
- * setup_plan_postfix - what main.cf and master.cf have to say for Tidemark.
+ * setup, plan postfix - what main.cf and master.cf have to say for Tidemark.
  *
  * Each smtpd keeps the filters it has and gets Tidemark's behind them, in
  * master.cf, since a value there cannot refer to that of main.cf.  Services

@@ -1,5 +1,5 @@
 /*
- * setup_plan_sendmail - what has to be changed beside sendmail.
+ * setup, plan sendmail - what has to be changed beside sendmail.
  */
 #include <stdio.h>
 #include <stdlib.h>

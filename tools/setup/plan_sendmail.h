@@ -1,5 +1,5 @@
 /*
- * setup_plan_sendmail - the parts of sendmail's plan.
+ * setup, plan sendmail - the parts of sendmail's plan.
  */
 #ifndef TOOLS_SETUP_PLAN_SENDMAIL_H
 #define TOOLS_SETUP_PLAN_SENDMAIL_H

@@ -1,5 +1,5 @@
 /*
- * setup_postfix - Postfix's files read, and its addresses understood.
+ * setup, postfix - Postfix's files read, and its addresses understood.
  */
 #include <stdio.h>
 #include <stdlib.h>

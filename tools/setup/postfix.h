@@ -1,5 +1,5 @@
 /*
- * setup_postfix - what check and plan of Postfix have in common.
+ * setup, postfix - what check and plan of Postfix have in common.
  */
 #ifndef TOOLS_SETUP_POSTFIX_H
 #define TOOLS_SETUP_POSTFIX_H

@@ -1,5 +1,5 @@
 /*
- * setup_postfix_cf - main.cf and master.cf.  See setup_postfix_cf.h.
+ * setup, postfix cf - main.cf and master.cf.  See postfix_cf.h.
  *
  * A line that begins with a blank continues the one before; lines that are
  * empty, or begin with # after blanks, are no lines at all.

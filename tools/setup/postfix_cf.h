@@ -1,5 +1,5 @@
 /*
- * setup_postfix_cf - what main.cf and master.cf say.
+ * setup, postfix cf - what main.cf and master.cf say.
  *
  * Any text can be given to it: what makes no sense is left out, as Postfix
  * itself would complain.

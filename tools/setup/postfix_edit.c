@@ -1,5 +1,5 @@
 /*
- * setup_postfix_edit - see setup_postfix_edit.h.
+ * setup, postfix edit - see postfix_edit.h.
  */
 #include <ctype.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /*
- * setup_postfix_edit - change main.cf and master.cf, and leave the rest of
+ * setup, postfix edit - change main.cf and master.cf, and leave the rest of
  * them as it was written.
  *
  * Each takes a text over and gives the new one back, to be freed.

@@ -1,5 +1,5 @@
 /*
- * setup_postfix_list - see setup_postfix_list.h.
+ * setup, postfix list - see postfix_list.h.
  */
 #include <stdio.h>
 #include <string.h>

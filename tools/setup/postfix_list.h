@@ -1,5 +1,5 @@
 /*
- * setup_postfix_list - what stands in smtpd_milters and in restrictions.
+ * setup, postfix list - what stands in smtpd_milters and in restrictions.
  */
 #ifndef TOOLS_SETUP_POSTFIX_LIST_H
 #define TOOLS_SETUP_POSTFIX_LIST_H

@@ -1,5 +1,5 @@
 /*
- * setup_postfix_try - have postconf read new files in a folder of their own,
+ * setup, postfix try - have postconf read new files in a folder of their own,
  * before anything is changed.  What it says of them and not of the old ones
  * counts.
  */

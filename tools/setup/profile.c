@@ -1,5 +1,5 @@
 /*
- * setup_profile - Tidemark's own settings, as a mail server meets them.
+ * setup, profile - Tidemark's own settings, as a mail server meets them.
  */
 #include <glob.h>
 #include <stdio.h>

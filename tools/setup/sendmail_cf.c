@@ -1,5 +1,5 @@
 /*
- * setup_sendmail_cf - sendmail.cf.  See setup_sendmail_cf.h.
+ * setup, sendmail cf - sendmail.cf.  See sendmail_cf.h.
  *
  * A line that begins with a blank continues the one before.  Fields are told
  * apart by their first letter alone, as sendmail does it.

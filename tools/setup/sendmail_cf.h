@@ -1,5 +1,5 @@
 /*
- * setup_sendmail_cf - what sendmail.cf says about filters and daemons.
+ * setup, sendmail cf - what sendmail.cf says about filters and daemons.
  *
  * Only what concerns filters is kept.  Any text can be given to it: what
  * makes no sense is left out, as sendmail itself would complain.

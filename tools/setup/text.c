@@ -1,5 +1,5 @@
 /*
- * setup_text - files as text.  See setup_text.h.
+ * setup, text - files as text.  See text.h.
  */
 #include <ctype.h>
 #include <errno.h>

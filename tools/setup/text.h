@@ -1,5 +1,5 @@
 /*
- * setup_text - files as text: read whole, asked by line, cut into fields.
+ * setup, text - files as text: read whole, asked by line, cut into fields.
  */
 #ifndef TOOLS_SETUP_TEXT_H
 #define TOOLS_SETUP_TEXT_H

@@ -1,5 +1,5 @@
 /*
- * setup_undo - put back what setup_apply changed.  See setup_journal.h.
+ * setup, undo - put back what --apply changed.  See journal.h.
  */
 #include <errno.h>
 #include <stdio.h>

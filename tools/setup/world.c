@@ -1,5 +1,5 @@
 /*
- * setup_world - the machine that is set up: files, people, programs.
+ * setup, world - the machine that is set up: files, people, programs.
  */
 #include <errno.h>
 #include <fcntl.h>
