@@ -83,6 +83,32 @@ for daemon_name in external:MTA-ext internal:MTA-int; do
 done
 traffic=${traffic# }
 
+# People who write to many at once, now and then, and so stand at all heights:
+# another one each second and a half, who is back when the last drop is out.
+bursts()
+{
+	n=0
+	while :; do
+		for domain in harbour fjord bookshop orchard lighthouse; do
+			for who in anna ben carla dmitri eva farid greta hugo \
+			    ines jonas klara lars mona nils; do
+				n=$((n + 1))
+				from=$who@$domain.example
+				printf 'From %s Mon Mar  3 07:52:10 2025\nReturn-Path: <%s>\nFrom: %s\nTo: list@example.org\nSubject: %s\n\n%s\n\n' \
+				    "$from" "$from" "$from" "minutes" \
+				    "Dear all, the minutes of our meeting are where they always are. $who" \
+				    >"$dir/burst"
+				"$FEED" -s "local:$dir/run/external.sock" -m 60 \
+				    -n $((6 + n * 37 % 45)) --retry --quiet \
+				    --client "198.51.100.${#domain}" "$dir/burst"
+				sleep 1.5
+			done
+		done
+	done
+}
+bursts >/dev/null 2>&1 &
+traffic="$traffic $!"
+
 # The page, on a port that is free; without it all goes on.
 start_page()
 {

@@ -393,6 +393,25 @@ rate_is_right()
 }
 check "a rate is right after some seconds" rate_is_right
 
+# Thirty at once, then silence: on the way up for a moment, and no longer.
+burst_is_over()
+{
+	{
+		sleep 3
+		"$FEED" -s "local:$D/run/external.sock" -m 30 -n 30 \
+			--client 198.51.100.21 --quiet tests/demo/sample.mbox
+	} >/dev/null 2>&1 &
+	held=$!
+	batch -b -n 16 -d 1 --json
+	wait "$held"
+	held=
+	perl -MJSON::PP -ne '$r = decode_json($_);
+		push @s, $r->{state} if ($r->{key} // "") eq "198.51.100.21";
+		END { print "@s\n"; exit !(grep($_ eq "rising", @s) &&
+		    $s[-1] eq "leaking") }' <"$D/batch"
+}
+check "who has stopped is not rising any more" burst_is_over
+
 # valid VIEW TYPE... - each line is a record, and these types are among them.
 valid()
 {

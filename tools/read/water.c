@@ -11,6 +11,7 @@
 #define SMOOTH_S 15.0	   /* a rate is an average that forgets at this speed */
 #define WEIGHT_LEAST 0.283 /* that of 5 seconds: 1 - exp(-5 / SMOOTH_S) */
 #define SECONDS_LEAST 0.001
+#define MISSED_MOST 3.0 /* drops that may fail to come by chance */
 
 /* ---- sampling ---------------------------------------------------------- */
 
@@ -66,6 +67,9 @@ set_rate(struct water_item *i, const struct water_memo *m)
 	double weight = fmax((double)m->weight, WEIGHT_LEAST);
 	double rate = (double)m->sum / weight;
 
+	/* who has sent a hundred at once, and stopped, is not on his way up */
+	if (rate * (double)m->silent > MISSED_MOST)
+		rate = MISSED_MOST / (double)m->silent;
 	i->rate = (float)rate;
 	/* n drops might as well have been sqrt(n) less */
 	i->sure = (float)(rate - sqrt(rate / (weight * SMOOTH_S)));
@@ -79,17 +83,18 @@ learn_rate(const struct water *w, struct water_item *i, uint32_t held,
 	bool known = m->held == held && m->round + 1 == w->round;
 	bool over = ((mark | (known ? m->mark : 0)) & TIDE_MARK_OVF) != 0;
 	double sum = known ? m->sum : 0, weight = known ? m->weight : 0;
+	double drops = drops_of(m, known, mark, floor);
+	double silent = known && drops == 0 ? m->silent + w->seconds : 0;
 
 	if (w->round > 1 && !over) {
-		sum = sum * w->keep +
-		    drops_of(m, known, mark, floor) / w->seconds *
-			(1 - w->keep);
+		sum = sum * w->keep + drops / w->seconds * (1 - w->keep);
 		weight = weight * w->keep + 1 - w->keep;
 	}
 	*m = (struct water_memo){ .held = held,
 		.mark = mark,
 		.sum = (float)sum,
 		.weight = (float)weight,
+		.silent = (float)silent,
 		.round = w->round };
 	if (w->round > 1)
 		set_rate(i, m);

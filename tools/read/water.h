@@ -4,8 +4,9 @@
  *
  * There may be millions: a sample looks at marks alone, and a key is copied
  * and proved (levels.h) only for a bucket that is shown.  Rates are known from
- * the second sample on: averages that forget, of at least a few seconds.  Of a
- * bucket that has run dry meanwhile we see less than came.
+ * the second sample on: averages that forget, of at least a few seconds, and
+ * no more than so long a silence allows.  Of a bucket that has run dry meanwhile
+ * we see less than came.
  */
 #ifndef TOOLS_READ_WATER_H
 #define TOOLS_READ_WATER_H
@@ -28,6 +29,7 @@ struct water_item {
 struct water_memo {
 	uint32_t held, mark;
 	float sum, weight; /* of rates, the later the more; rate: sum/weight */
+	float silent;	   /* seconds since the last drop */
 	uint32_t round;
 };
 
