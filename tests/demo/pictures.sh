@@ -26,6 +26,7 @@ screen()
 	tm capture-pane -p
 }
 
+rm -rf run # what an earlier one has left would be in the picture
 tm new-session -d -x 100 -y 30 "env TERM=screen-256color LC_ALL=C.UTF-8 \
 	B=$B FEED=$FEED $here/run.sh run"
 tries=0
