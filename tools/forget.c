@@ -261,10 +261,11 @@ finish_telling(const struct tool *t, const char *key)
 	return TOOL_NO;
 }
 
+static struct order order = { .each = take_line };
+
 static int
 give(const struct tool *t, const char *key)
 {
-	static struct order o = { .each = take_line };
 	struct tide_line_out request;
 
 	so_far.gone = 0;
@@ -272,7 +273,7 @@ give(const struct tool *t, const char *key)
 	tide_line_add(&request, "key", key);
 	if (so_far.dry)
 		tide_line_add_number(&request, "dry", 1);
-	return order_give(t, &o, &request);
+	return order_give(t, &order, &request);
 }
 
 /* It cannot be undone: a person sees what goes, and is asked. */
@@ -320,7 +321,7 @@ run_forget(struct tool *t)
 	code = give(t, key);
 	if (code == TOOL_OK)
 		return finish_telling(t, key);
-	if (code == TOOL_ERROR && !so_far.dry)
+	if (code == TOOL_ERROR && order.sent && !so_far.dry)
 		complain("run this again: a part of it may not be done");
 	return TOOL_ERROR; /* 1 is: nothing was known */
 }

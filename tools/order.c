@@ -25,11 +25,13 @@ order_give(const struct tool *t, struct order *o, struct tide_line_out *request)
 	enum answer a;
 
 	o->said.pairs = 0;
+	o->sent = false;
 	if (tool_places(t, &config) < 0)
 		return TOOL_ERROR;
 	a = ask_send(&o->ask, &config, request);
 	if (a == ANSWER_BROKEN)
 		return TOOL_ERROR;
+	o->sent = true;
 	while ((a = ask_next(&o->ask)) == ANSWER_LINE) {
 		keep(&o->said, &o->ask.line);
 		if (o->each != NULL)

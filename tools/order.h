@@ -10,6 +10,7 @@
 struct order {
 	struct ask ask;
 	struct tide_line said; /* the line that came before "ok" */
+	bool sent;	       /* else the daemon knows nothing of it */
 	void (*each)(const struct tool *, const struct tide_line *);
 };
 

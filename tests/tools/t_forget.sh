@@ -311,4 +311,14 @@ tidemark forget fast@x.example >/dev/null
 check "then once more, and it is gone" nowhere fast@x.example
 check "nobody is stuck" no_epoch_stuck
 check "the books are right" tidemark audit
+
+daemon_stop
+nobody_there()
+{
+	exits 2 tidemark forget fast@x.example 2>"$D/err" &&
+		grep 'is tidemarkd running' "$D/err" &&
+		lacks 'again' "$D/err"
+}
+check "without a daemon nothing is half done, and none is said to be" \
+	nobody_there
 tap_end
