@@ -207,7 +207,7 @@ $(B)/tests/fuzz/t_setup $(B)/tests/fuzz/fuzz_setup: \
 	postfix_list.c sendmail_cf.c text.c) tools/read/output.c)
 SCRIPTS  := $(wildcard tests/tools/t_*.sh tests/tree/t_*.sh tests/race/t_*.sh \
 	tests/demo/t_*.sh tests/rig/t_*.sh tests/model/t_*.sh \
-	tests/corpus/t_*.sh tests/reproduce/t_*.sh tests/web/t_*.sh)
+	tests/reproduce/t_*.sh tests/web/t_*.sh)
 
 REMEMBERED = $(B)/tests/load/remembered
 REPRODUCE  = $(B)/tests/reproduce/reproduce

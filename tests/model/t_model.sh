@@ -3,6 +3,7 @@
 # Spin; and their mutants, each of which must be caught.
 #
 #   STORM=1   larger worlds, too (minutes, and 4 GB)
+# shellcheck disable=SC2030,SC2031 # each group has a folder, by intent
 set -u
 . tests/lib/tap.sh
 
@@ -50,66 +51,76 @@ caught()
 
 # ---- buckets -----------------------------------------------------------------
 
-check "buckets: every drop is accounted for, depth 2" \
-	holds buckets -DTICKS=1
-check "buckets: every drop is accounted for, depth 1" \
-	holds buckets -DK=1 -DTICKS=1
-check "mutant: the floor read before the mark" \
-	caught buckets -DFLOOR_FIRST
-check "mutant: the epoch announced after the head was read" \
-	caught buckets -DLATE_EPOCH
-check "mutant: retired by a plain store" \
-	caught buckets -DPLAIN_RETIRE
-check "mutant: the worker reports its overflow" \
-	caught buckets -DWORKER_TELLS
-check "mutant: freed without grace" \
-	caught buckets -DNO_GRACE
-check "mutant: what was reported is forgotten when more is held back" \
-	caught buckets -DFORGETFUL -DK=1 -DTICKS=0 -DKILLS=0
-check "mutant: no alarm for a notice that was never given" \
-	caught buckets -DNO_ALARM
-check "mutant: the dead keep their place among the buckets" \
-	caught buckets -DNO_BURIAL
+buckets()
+{
+	check "buckets: every drop is accounted for, depth 2" \
+		holds buckets -DTICKS=1
+	check "buckets: every drop is accounted for, depth 1" \
+		holds buckets -DK=1 -DTICKS=1
+	check "mutant: the floor read before the mark" \
+		caught buckets -DFLOOR_FIRST
+	check "mutant: the epoch announced after the head was read" \
+		caught buckets -DLATE_EPOCH
+	check "mutant: retired by a plain store" \
+		caught buckets -DPLAIN_RETIRE
+	check "mutant: the worker reports its overflow" \
+		caught buckets -DWORKER_TELLS
+	check "mutant: freed without grace" \
+		caught buckets -DNO_GRACE
+	check "mutant: what was reported is forgotten when more is held back" \
+		caught buckets -DFORGETFUL -DK=1 -DTICKS=0 -DKILLS=0
+	check "mutant: no alarm for a notice that was never given" \
+		caught buckets -DNO_ALARM
+	check "mutant: the dead keep their place among the buckets" \
+		caught buckets -DNO_BURIAL
+}
 
 # ---- epoch and seal ----------------------------------------------------------
 
-check "epoch: a window is sealed with all that was put into it" \
-	holds epoch
-check "mutant: the worker announces with release" \
-	caught epoch -DWEAK_WORKER
-check "mutant: the collector replaces with release" \
-	caught epoch -DWEAK_COLLECTOR
-check "mutant: the epoch advances before the window is replaced" \
-	caught epoch -DEPOCH_FIRST
-check "mutant: sealed while a worker is inside" \
-	caught epoch -DNO_WAIT
-check "mutant: cleared before it is in the archive" \
-	caught epoch -DCLEAR_FIRST
-check "mutant: the dead keep their place among the windows" \
-	caught epoch -DNO_BURIAL
+epoch()
+{
+	check "epoch: a window is sealed with all that was put into it" \
+		holds epoch
+	check "mutant: the worker announces with release" \
+		caught epoch -DWEAK_WORKER
+	check "mutant: the collector replaces with release" \
+		caught epoch -DWEAK_COLLECTOR
+	check "mutant: the epoch advances before the window is replaced" \
+		caught epoch -DEPOCH_FIRST
+	check "mutant: sealed while a worker is inside" \
+		caught epoch -DNO_WAIT
+	check "mutant: cleared before it is in the archive" \
+		caught epoch -DCLEAR_FIRST
+	check "mutant: the dead keep their place among the windows" \
+		caught epoch -DNO_BURIAL
+}
 
 # ---- counting ----------------------------------------------------------------
 
-check "counting: no cell is below the copies inserted, one worker killed" \
-	holds counting -DWORKERS=2 -DCOPIES=2
-check "counting: nor with three workers at once" \
-	holds counting -DKILLS=0 -DFOREIGN=0
-check "mutant: the cells are first read when registered" \
-	caught counting -DREAD_LATE
-check "mutant: nobody registers" \
-	caught counting -DNAIVE
-check "mutant: the stripe's other words are not looked at" \
-	caught counting -DONE_WORD
-check "mutant: they are looked at too early" \
-	caught counting -DLATE_LOOK
-check "mutant: the bit is cleared before the cells are raised" \
-	caught counting -DLEAVE_FIRST
-check "mutant: two workers share a bit" \
-	caught counting -DSHARED_BIT
+counting()
+{
+	check "counting: no cell is below the copies inserted, one worker killed" \
+		holds counting -DWORKERS=2 -DCOPIES=2
+	check "counting: nor with three workers at once" \
+		holds counting -DKILLS=0 -DFOREIGN=0
+	check "mutant: the cells are first read when registered" \
+		caught counting -DREAD_LATE
+	check "mutant: nobody registers" \
+		caught counting -DNAIVE
+	check "mutant: the stripe's other words are not looked at" \
+		caught counting -DONE_WORD
+	check "mutant: they are looked at too early" \
+		caught counting -DLATE_LOOK
+	check "mutant: the bit is cleared before the cells are raised" \
+		caught counting -DLEAVE_FIRST
+	check "mutant: two workers share a bit" \
+		caught counting -DSHARED_BIT
+}
 
 # ---- larger ------------------------------------------------------------------
 
-if [ -n "${STORM:-}" ]; then
+larger()
+{
 	check "buckets: two ticks" holds buckets -DTICKS=2
 	check "buckets: two workers killed" \
 		holds buckets -DOPS0=1 -DTICKS=2 -DKILLS=2
@@ -123,6 +134,29 @@ if [ -n "${STORM:-}" ]; then
 		holds counting -DKILLS=0
 	check "epoch: the collector killed twice" \
 		holds epoch -DBURSTS=1 -DCRASHES=2
-fi
+}
 
+# ---- all of them -------------------------------------------------------------
+
+# beside GROUP - by itself, beside the others.
+beside()
+{
+	(
+		DIR=$DIR/$1
+		"$1"
+		echo "$tap_cases $tap_failures" >"$DIR/sum"
+	) >"$DIR/$1.out" 2>&1 &
+}
+
+for group in buckets epoch counting; do
+	mkdir "$DIR/$group" && beside "$group"
+done
+wait
+for group in buckets epoch counting; do
+	cat "$DIR/$group.out"
+	read -r cases failures <"$DIR/$group/sum" || exit 2
+	tap_cases=$((tap_cases + cases))
+	tap_failures=$((tap_failures + failures))
+done
+[ -z "${STORM:-}" ] || larger
 tap_end
