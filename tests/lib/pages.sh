@@ -6,8 +6,8 @@
 pages()
 {
 	for page_ in daemon milter tools tools/man tools/web "${B:-build}/man"; do
-		find "$page_" -maxdepth 1 -name 'tidemark*.[1-9]'
-	done | sort
+		find "$page_" -maxdepth 1 -name 'tidemark*.[1-9]' | sort
+	done
 }
 
 # section NAME PAGE - its lines.
