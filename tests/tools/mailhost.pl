@@ -29,6 +29,7 @@ sub answer {
 
 sub serve_one {
 	my ($client, $log, $manner) = @_;
+	alarm 120;	# whom the kernel cuts off never says good-bye
 	open my $to, '>>', $log or die "$log: $!";
 	$to->autoflush(1);
 	if ($manner eq 'mute') {
