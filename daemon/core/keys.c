@@ -6,7 +6,6 @@
 
 #include "keys_priv.h"
 
-#define HASH_TAIL 17 /* ~ and 16 digits */
 
 _Static_assert(TIDE_KEY_MAX <= UINT8_MAX, "a key's length fits its field");
 
@@ -95,7 +94,7 @@ tide_key_equal(const struct tide_key *a, const struct tide_key *b)
 static size_t
 prefix_length(const struct keytext *t)
 {
-	size_t n = TIDE_KEY_MAX - HASH_TAIL;
+	size_t n = TIDE_KEY_MAX - TIDE_KEY_TAIL;
 
 	while (n > 0 && ((unsigned char)t->bytes[n] & 0xc0) == 0x80)
 		n--;
@@ -113,8 +112,8 @@ finish(
 	if (n > TIDE_KEY_MAX) {
 		n = prefix_length(t);
 		h = tide_hash(keys->secret, t->bytes, t->length);
-		snprintf(key->text + n, HASH_TAIL + 1, "~%016" PRIx64, h.low);
-		key->length = (uint8_t)(n + HASH_TAIL);
+		snprintf(key->text + n, TIDE_KEY_TAIL + 1, "~%016" PRIx64, h.low);
+		key->length = (uint8_t)(n + TIDE_KEY_TAIL);
 	} else {
 		key->length = (uint8_t)n;
 	}

@@ -5,8 +5,6 @@
 
 #include "tidemark/keys.h"
 
-#define TAIL 17u /* of a key that was cut: ~ and 16 digits (keys.h) */
-
 bool
 tide_key_is_cut(const char *text, size_t length)
 {
@@ -14,9 +12,9 @@ tide_key_is_cut(const char *text, size_t length)
 
 	/* no character was cut in two: up to 3 bytes less */
 	if (length > TIDE_KEY_MAX || length + 3 < TIDE_KEY_MAX ||
-	    text[length - TAIL] != '~')
+	    text[length - TIDE_KEY_TAIL] != '~')
 		return false;
-	for (i = length - TAIL + 1; i < length; i++)
+	for (i = length - TIDE_KEY_TAIL + 1; i < length; i++)
 		if (memchr("0123456789abcdef", text[i], 16) == NULL)
 			return false;
 	return true;

@@ -122,16 +122,14 @@ is_within(const struct tide_subject *s, const char *key, size_t length)
 	    net.bits >= s->net.bits && tide_net_contains(&s->net, &net.ip);
 }
 
-#define TAIL 17u /* of a key that was cut */
-
 bool
 tide_subject_may_mean(
     const struct tide_subject *s, const char *key, size_t length)
 {
-	size_t n = length - TAIL;
+	size_t n = length - TIDE_KEY_TAIL;
 
-	return s->kind == TIDE_SUBJECT_ADDRESS && length + 4 > TIDE_KEY_MAX &&
-	    length <= TIDE_KEY_MAX && key[n] == '~' && s->key[0].length >= n &&
+	return s->kind == TIDE_SUBJECT_ADDRESS &&
+	    tide_key_is_cut(key, length) && s->key[0].length >= n &&
 	    memcmp(s->key[0].text, key, n) == 0 &&
 	    !tide_subject_means(s, key, length);
 }

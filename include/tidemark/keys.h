@@ -41,6 +41,7 @@ struct sockaddr;
  * one becomes its beginning, a ~ and 16 hex digits of its keyed hash.
  */
 #define TIDE_KEY_MAX 104
+#define TIDE_KEY_TAIL 17 /* that ~ and those digits */
 
 struct tide_key {
 	uint8_t length;
