@@ -6,7 +6,6 @@
 
 #include "keys_priv.h"
 
-
 _Static_assert(TIDE_KEY_MAX <= UINT8_MAX, "a key's length fits its field");
 
 static const char *const source_words[] = { [TIDE_SOURCE_USER] = "user",
@@ -112,7 +111,8 @@ finish(
 	if (n > TIDE_KEY_MAX) {
 		n = prefix_length(t);
 		h = tide_hash(keys->secret, t->bytes, t->length);
-		snprintf(key->text + n, TIDE_KEY_TAIL + 1, "~%016" PRIx64, h.low);
+		snprintf(
+		    key->text + n, TIDE_KEY_TAIL + 1, "~%016" PRIx64, h.low);
 		key->length = (uint8_t)(n + TIDE_KEY_TAIL);
 	} else {
 		key->length = (uint8_t)n;
