@@ -61,13 +61,14 @@ view_open(
 		view_close(v);
 		return -1;
 	}
+	/* first: a reload meanwhile is then noticed the next time */
+	v->generation = atomic_load(&v->map->control->generation);
 	/* without it our own settings have to do for the profiles' names */
 	if (tide_files_read_config(
 		config->runtime_dir, &v->config, &generation, &ignored) < 0)
 		v->config = *config;
 	if (v->config.profiles > TIDE_PROFILES_MAX)
 		v->config.profiles = 0;
-	v->generation = atomic_load(&v->map->control->generation);
 	return 0;
 }
 

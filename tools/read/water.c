@@ -236,7 +236,7 @@ water_end(const struct view *v, const struct water_item *i)
 	struct tide_class_id id;
 	const struct tide_limit *l = water_limit(v, i, &id);
 
-	return !water_rises(i)				? "dry"
+	return !i->over && !water_rises(i)		? "dry"
 	    : l != NULL && l->mode == TIDE_MODE_ENFORCE ? "ban"
 							: "over";
 }

@@ -4,6 +4,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "../read/json.h"
 #include "top.h"
@@ -59,6 +60,8 @@ tone_of(const struct water_item *i)
 {
 	double ms = water_rises(i) ? water_time(i) : INFINITY;
 
+	if (i->depth == 0)
+		return TONE_PLAIN; /* it is off */
 	return i->over || i->level >= i->depth || ms < MINUTE ? TONE_BAD
 	    : ms < 15 * MINUTE				      ? TONE_STRONG
 							      : TONE_PLAIN;
@@ -82,16 +85,18 @@ show_key(const struct top *t, size_t row, char *out)
 static void
 show_time(const struct top *t, const struct water_item *i, char *out)
 {
+	const char *end = water_end(&t->view, i);
 	double ms = water_time(i);
 	char span[SHOW_MAX];
 
 	if (i->over)
-		(void)snprintf(out, TOP_TEXT, "ban is due");
+		(void)snprintf(out, TOP_TEXT, "%s%s", end,
+		    strcmp(end, "ban") == 0 ? " is due" : "");
 	else if (isnan(ms))
 		(void)snprintf(out, TOP_TEXT, "-");
 	else
-		(void)snprintf(out, TOP_TEXT, "%s %s", water_end(&t->view, i),
-		    draw_span(ms, span));
+		(void)snprintf(
+		    out, TOP_TEXT, "%s %s", end, draw_span(ms, span));
 }
 
 static void

@@ -213,7 +213,6 @@ main(int argc, char **argv)
 	read_options(&w, argc, argv);
 	read_config(&w, &sample.places);
 	drop_privileges(&w);
-	sample.mask = sample.places.web_mask != 0;
 	(void)sigemptyset(&ends);
 	(void)sigaddset(&ends, SIGINT);
 	(void)sigaddset(&ends, SIGTERM);

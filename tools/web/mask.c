@@ -103,7 +103,9 @@ put_part(struct out *o, const char *s)
 {
 	const char *at = strrchr(s, '@');
 
-	if (s[0] == '\0' || s[0] == '@' || strcmp(s, "<>") == 0 ||
+	bool domain = at == s && s[1] != '[';
+
+	if (s[0] == '\0' || domain || strcmp(s, "<>") == 0 ||
 	    strcmp(s, "local") == 0) {
 		puts_(o, s);
 	} else if (strncmp(s, "auth:", 5) == 0) {
@@ -141,42 +143,62 @@ mask_key(bool on, const char *key, char out[MASK_MAX])
 	return out;
 }
 
+static bool
+may_be_address(const char *run)
+{
+	size_t marks = 0;
+
+	for (; *run != '\0'; run++)
+		marks += *run == '.' || *run == ':';
+	return marks >= 2;
+}
+
 /*
  * Rather one too many: what is made of the characters of an IP address, a port
- * behind it and a full stop included, is taken for one.
+ * behind it and a full stop included, is taken for one, also as a part of a
+ * word (relay=192.0.2.7, ip:192.0.2.7).
  */
-static bool
-holds_address(const char *word)
+static void
+put_word(struct out *o, const char *word)
 {
-	size_t n = strlen(word), marks = 0, i;
+	static const char digits[] = "0123456789abcdefABCDEF.:/";
+	char run[PIECE], masked[MASK_MAX];
+	size_t n;
 
-	if (strchr(word, '@') != NULL)
-		return true;
-	if (strspn(word, "0123456789abcdefABCDEF.:/") != n)
-		return false;
-	for (i = 0; i < n; i++)
-		marks += word[i] == '.' || word[i] == ':';
-	return marks >= 2;
+	if (strchr(word, '@') != NULL) {
+		puts_(o, mask_key(true, word, masked));
+		return;
+	}
+	while (*word != '\0') {
+		n = strcspn(word, digits);
+		n += word[n] == ':' && word[n + 1] != ':';
+		put(o, word, n);
+		word += n;
+		n = strspn(word, digits);
+		(void)snprintf(run, sizeof run, "%.*s", (int)n, word);
+		puts_(
+		    o, may_be_address(run) ? mask_key(true, run, masked) : run);
+		word += n;
+	}
 }
 
 const char *
 mask_words(bool on, const char *text, char out[MASK_MAX])
 {
-	static const char between[] = " \t,;:()[]<>\"'";
-	static const char around[] = " \t,;()[]<>\"'"; /* IPv6 has colons */
+	static const char around[] = " \t,;=()[]<>\"'"; /* IPv6 has colons */
 	struct out o = { .at = out, .left = MASK_MAX };
-	char word[PIECE], masked[MASK_MAX];
+	char word[PIECE];
 	size_t n;
 
 	out[0] = '\0';
 	for (; *text != '\0'; text += n) {
-		n = strspn(text, between);
+		n = strspn(text, around);
 		put(&o, text, n);
 		text += n;
 		n = strcspn(text, around);
 		(void)snprintf(word, sizeof word, "%.*s", (int)n, text);
-		if (n > 0 && n < sizeof word && on && holds_address(word))
-			puts_(&o, mask_key(true, word, masked));
+		if (on)
+			put_word(&o, word);
 		else
 			put(&o, text, n);
 	}

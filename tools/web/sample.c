@@ -34,6 +34,9 @@ sample_attach(struct sample *s)
 	if (s->view.map != before || !s->attached)
 		s->taken_ms = 0;
 	s->absent = !s->attached && is_absent(s);
+	/* by our own settings or the daemon's, whichever hides more */
+	s->mask = s->places.web_mask != 0 ||
+	    (s->attached && s->view.config.web_mask != 0);
 	return s->attached;
 }
 
@@ -100,9 +103,15 @@ pick_bans(struct sample *s)
 
 /* ---- looking ----------------------------------------------------------- */
 
+#define FORGET_MS 60000 /* what nobody looked at for so long starts anew */
+
 static bool
 look(struct sample *s)
 {
+	if (s->mono_ms - s->water.sampled_ms > FORGET_MS) {
+		water_free(&s->water);
+		s->waits.turned_ms = 0;
+	}
 	if (water_sample(&s->water, &s->view, s->mono_ms) < 0) {
 		s->attached = false;
 		return tide_err_set(&s->why, "no memory for so many buckets") ==

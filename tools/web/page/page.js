@@ -311,7 +311,7 @@ window.Words = (function () {
 
 	function fate(n) {
 		if (n.state === "over")
-			return "ban is due";
+			return n.heads_for === "ban" ? "ban is due" : "over";
 		if (n.time_ms === null)
 			return "";
 		if (n.heads_for === "ban")
