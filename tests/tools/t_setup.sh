@@ -473,6 +473,27 @@ mc "FEATURE(\`no_default_msa')dnl" "DAEMON_OPTIONS(Port=26)dnl"
 check "a daemon without quotes is told of" says \
 	'daemon Daemon0 has no filter' setup sendmail
 
+# Filters of a file that the .mc includes, beside its own.
+echo "INPUT_MAIL_FILTER(\`spamass', \`S=local:/run/spamass.sock')dnl" >"$D/inc.m4"
+mc "FEATURE(\`no_default_msa')dnl" "include(\`$D/inc.m4')dnl" \
+	"INPUT_MAIL_FILTER(\`clamav', \`S=local:/run/clamav.sock')dnl" \
+	"DAEMON_OPTIONS(\`Name=MTA-ext')dnl"
+sed -i -e '/^O InputMailFilters=spamass/d' \
+	-e 's/^O InputMailFilters=clamav/O InputMailFilters=spamass, clamav/' \
+	"$T/etc/mail/sendmail.cf"
+check "no filter of an included file is lost" says \
+	'InputMailFilters=spamass;clamav;tidemark-ext' setup sendmail
+mc "FEATURE(no_default_msa)dnl" "DAEMON_OPTIONS(\`Name=MTA-ext')dnl" \
+	"DAEMON_OPTIONS(\`Port=587, Name=MSA, M=E')dnl"
+one_msa()
+{
+	setup sendmail >"$D/printed" 2>&1
+	cat "$D/printed"
+	same "$(grep -c '^+.*Port=587' "$D/printed")" 1 &&
+		lacks '^+FEATURE' "$D/printed"
+}
+check "a daemon on 587 is not doubled" one_msa
+
 # Whatever goes wrong, the old files stay, and nothing beside them.
 mc "FEATURE(\`no_default_msa')dnl" "DAEMON_OPTIONS(\`Name=MTA-ext')dnl"
 snapshot >"$D/0"
@@ -639,7 +660,6 @@ master_is()
 		  -o smtpd_recipient_restrictions=$tidemark_recipient
 		  -o smtpd_milters=unix:/run/other.sock,unix:/run/tidemark/internal.sock
 		  -o milter_macro_daemon_name=MTA-int
-		  -o milter_default_action=tempfail
 		  -o smtpd_data_restrictions=$tidemark_policy
 		  -o smtpd_end_of_data_restrictions=$tidemark_policy
 		pickup    unix  n       -       y       60      1       pickup
@@ -650,7 +670,6 @@ main_is()
 	diff - "$T/etc/postfix/main.cf" <<-'END'
 		compatibility_level = 3.6
 		smtpd_milters = unix:/run/other.sock
-		milter_default_action = accept
 		tidemark_policy = check_policy_service unix:/run/tidemark/submission-policy.sock
 		tidemark_recipient = reject_unlisted_recipient, $tidemark_policy, permit_sasl_authenticated, reject
 		smtpd_policy_service_default_action = DUNNO
@@ -711,6 +730,50 @@ sed -i 's/$/\r/' "$T/etc/postfix/master.cf"
 check "lines that end as on other systems are understood" says \
 	'^+  -o smtpd_milters=unix:/run/other.sock,unix:/run/tidemark/ext' \
 	setup postfix
+
+# What stands in other settings already, or in other services' lists, is not
+# written over: all stays as it was.
+pf_untouched()
+{
+	snapshot >"$D/0"
+	says "$1" setup postfix --apply --program "$D/postconf" &&
+		snapshot | diff "$D/0" -
+}
+stock
+echo 'max_workers = 200' >"$T/etc/tidemark/conf.d/site.conf"
+check "settings that would be said twice" pf_untouched \
+	'would have mistakes with these lines'
+stock
+rm -f "$T/etc/tidemark/conf.d/site.conf"
+echo 'smtpd_data_restrictions = reject_unauth_pipelining, permit' \
+	>>"$T/etc/postfix/main.cf"
+setup postfix --apply --program "$D/postconf" >/dev/null
+check "a list of several words stands in main.cf" grep -x \
+	'tidemark_data = reject_unauth_pipelining, permit, $tidemark_policy' \
+	"$T/etc/postfix/main.cf"
+check "and is named in master.cf" grep -x \
+	'  -o smtpd_data_restrictions=$tidemark_data' "$T/etc/postfix/master.cf"
+setup postfix --undo >/dev/null
+stock
+printf '%s\n' 'submissions inet n - n - - smtpd' \
+	'  -o smtpd_sasl_auth_enable=yes' \
+	'  -o smtpd_recipient_restrictions=permit_sasl_authenticated,reject' \
+	>>"$T/etc/postfix/master.cf"
+check "two services with different lists" pf_untouched \
+	'cannot be written beside those of other services'
+stock
+sed -i 's/reject_unlisted_recipient,/check_client_access,inline:{{192.0.2.1=OK}},/' \
+	"$T/etc/postfix/master.cf"
+check "a list with braces" pf_untouched 'add .* by hand'
+stock
+check "other filters' default action stays" says \
+	'milter_default_action stays as it is' setup postfix
+sed -i '/^smtpd_milters/d' "$T/etc/postfix/main.cf"
+check "without others it is set" says '^+milter_default_action = accept' \
+	setup postfix
+check "and mail of our own people waits" says \
+	'^+  -o milter_default_action=tempfail' setup postfix
+stock
 
 # As Debian's package leaves it: one group for mail servers, and a mount.
 stock

@@ -300,6 +300,30 @@ hold_signals(bool hold)
 	(void)sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
 }
 
+/*
+ * With what we have written, in a file of ours or of theirs, the daemon must
+ * still start: what stands in another place already is said twice now.
+ */
+static int
+settings_hold(const struct setup *s)
+{
+	static struct tide_config config;
+	struct tide_complaints complaints = { 0 };
+	char *real = setup_real(s, s->conf);
+	int rc = 0;
+
+	tide_config_defaults(&config, NULL);
+	if (access(real, F_OK) == 0)
+		rc = tide_config_load(&config, real, &complaints);
+	if (rc != 0)
+		complain("%s%s would have mistakes with these lines (see "
+			 "tidemark setup without --apply); write them by hand",
+		    complaints.text != NULL ? complaints.text : "", s->conf);
+	tide_complaints_free(&complaints);
+	free(real);
+	return rc;
+}
+
 static int
 carry_out(const struct setup *s, const char *mta, const struct setup_plan *p,
     struct step *steps)
@@ -318,7 +342,7 @@ carry_out(const struct setup *s, const char *mta, const struct setup_plan *p,
 			return -1;
 		}
 	}
-	return 0;
+	return settings_hold(s);
 }
 
 int

@@ -43,6 +43,25 @@ edit_calls(const struct setup *s, const struct sm_conf *c, const char *text,
 	return new;
 }
 
+/* Has the .mc a daemon of that name? */
+static bool
+stands_in(const char *mc, const char *name)
+{
+	struct mc_call call;
+	struct sm_daemon d;
+	bool same = false;
+
+	for (; !same && mc_next(mc, "DAEMON_OPTIONS", &call); mc = call.end) {
+		char *options = setup_copy(call.arg[0], call.length[0]);
+
+		sm_parse_daemon(&d, options);
+		same = d.name[0] != '\0' ? strcmp(d.name, name) == 0
+					 : strncmp(name, "Daemon", 6) == 0;
+		free(options);
+	}
+	return same;
+}
+
 /* A daemon that sendmail adds by itself gets a line of its own. */
 static void
 put_implied(FILE *f, const struct setup *s, const struct sm_conf *c,
@@ -81,7 +100,7 @@ is_implied(const char *mc, const struct sm_conf *cf, size_t which)
 	struct mc_call call;
 	size_t i;
 
-	if (msa ? mc_has_feature(mc, "no_default_msa")
+	if (msa ? mc_has_feature(mc, "no_default_msa") || stands_in(mc, "MSA")
 		: mc_next(mc, "DAEMON_OPTIONS", &call))
 		return false;
 	if (!cf_is_there(cf))
@@ -105,24 +124,6 @@ put_all_implied(FILE *f, const struct setup *s, const struct sm_conf *c,
 			(void)fprintf(f, "FEATURE(`no_default_msa')dnl\n");
 		put_implied(f, s, c, by_itself[i], needed, code);
 	}
-}
-
-static bool
-stands_in(const char *mc, const char *name)
-{
-	struct mc_call call;
-	struct sm_daemon d;
-	bool same = false;
-
-	for (; !same && mc_next(mc, "DAEMON_OPTIONS", &call); mc = call.end) {
-		char *options = setup_copy(call.arg[0], call.length[0]);
-
-		sm_parse_daemon(&d, options);
-		same = d.name[0] != '\0' ? strcmp(d.name, name) == 0
-					 : strncmp(name, "Daemon", 6) == 0;
-		free(options);
-	}
-	return same;
 }
 
 int
@@ -150,7 +151,10 @@ setup_tell_of_others(
 	return rc;
 }
 
-/* The filters that only sendmail.cf knows: of files that .mc includes. */
+/*
+ * The filters that only sendmail.cf knows: of files that .mc includes.  Its
+ * list for all daemons is the whole one; ours of the .mc may be a part.
+ */
 static void
 add_filters(struct sm_conf *c, const struct sm_conf *cf)
 {
@@ -160,7 +164,7 @@ add_filters(struct sm_conf *c, const struct sm_conf *cf)
 		if (sm_filter(c, cf->filter[i].name) == NULL &&
 		    c->filter_count < SM_FILTERS_MAX)
 			c->filter[c->filter_count++] = cf->filter[i];
-	if (c->filters[0] == '\0')
+	if (cf->filters[0] != '\0')
 		memcpy(c->filters, cf->filters, sizeof c->filters);
 }
 

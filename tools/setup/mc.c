@@ -65,15 +65,24 @@ mc_next(const char *at, const char *macro, struct mc_call *c)
 	return 0;
 }
 
+/* FEATURE(`name'), or, as in old files, FEATURE(name). */
 int
 mc_has_feature(const char *text, const char *name)
 {
-	struct mc_call c;
+	static const char call[] = "FEATURE(";
+	size_t n = strlen(name);
+	const char *s;
 
-	for (; mc_next(text, "FEATURE", &c); text = c.end)
-		if (c.length[0] == strlen(name) &&
-		    strncmp(c.arg[0], name, c.length[0]) == 0)
+	for (; *text != '\0'; text += *text == '\n') {
+		s = text + strspn(text, " \t");
+		text += strcspn(text, "\n");
+		if (strncmp(s, call, strlen(call)) != 0)
+			continue;
+		s += strlen(call);
+		s += strspn(s, " \t`");
+		if (strncmp(s, name, n) == 0 && strchr("',) \t", s[n]) != NULL)
 			return 1;
+	}
 	return 0;
 }
 

@@ -55,6 +55,9 @@ plan_free(struct setup_plan *p)
 	*p = (struct setup_plan){ .files = 0 };
 }
 
+#define WRITTEN "# Written by tidemark setup.\n"
+#define WORKERS_MOST 4096u /* params.c */
+
 /* ---- groups ------------------------------------------------------------ */
 
 static bool
@@ -80,7 +83,24 @@ settings_path(const struct setup *s)
 	return path;
 }
 
-/* Once one profile is named in a file, all have to be. */
+/* What a file says already, without an earlier number of workers of ours. */
+static void
+put_old(FILE *f, const char *old)
+{
+	const char *end;
+
+	for (; old != NULL && *old != '\0'; old = end) {
+		end = old + strcspn(old, "\n");
+		if (strncmp(old, "max_workers = ", 14) != 0)
+			(void)fprintf(f, "%.*s\n", (int)(end - old), old);
+		end += *end == '\n';
+	}
+}
+
+/*
+ * Once one profile is named in a file, all have to be.  What holds for all
+ * stands before the first of them.
+ */
 static void
 plan_conf(const struct setup *s, struct setup_plan *p, const char *group,
     unsigned connections)
@@ -94,10 +114,15 @@ plan_conf(const struct setup *s, struct setup_plan *p, const char *group,
 
 	if (f == NULL)
 		return;
-	(void)fprintf(
-	    f, "%s# Written by tidemark setup.\n", old != NULL ? old : "");
+	if (old == NULL || strstr(old, WRITTEN) == NULL)
+		(void)fputs(WRITTEN, f);
 	if (connections > 0)
-		(void)fprintf(f, "max_workers = %u\n", connections);
+		(void)fprintf(f, "max_workers = %u\n",
+		    connections < WORKERS_MOST ? connections : WORKERS_MOST);
+	if (connections > 0)
+		put_old(f, old);
+	else
+		(void)fputs(old != NULL ? old : "", f);
 	for (i = 0; group != NULL && i < c->profiles; i++)
 		(void)fprintf(f, "\n[profile %s]\nsocket_group = %s\n",
 		    c->profile[i].name, group);

@@ -60,8 +60,8 @@ void plan_print_commands(const struct setup *, const struct setup_plan *);
 int
 plan_apply(const struct setup *, const char *mta, const struct setup_plan *);
 
-/* Put back what plan_apply() changed.  An exit code. */
-int plan_undo(const struct setup *, const char *mta);
+/* Put back what plan_apply() changed; *any if something was.  An exit code. */
+int plan_undo(const struct setup *, const char *mta, bool *any);
 
 /* Differences of two texts, as diff -u shows them, without a head. */
 void plan_diff(FILE *, const char *old, const char *new);

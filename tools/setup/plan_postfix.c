@@ -43,14 +43,25 @@ profile_of(const struct draft *d, const struct pf_service *v)
 	    : setup_profile_for(d->s, pf_is_internal(&d->p.conf, v));
 }
 
+/* Is it set in master.cf, for this service? */
+static bool
+has_own(const struct pf_service *v, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < v->own.count; i++)
+		if (strcmp(v->own.param[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 static bool
 set(struct draft *d, const struct pf_service *v, const char *name,
     const char *value)
 {
 	const struct pf_param *own =
 	    v->own.count > 0 ? pf_set(&d->p.conf, v, name) : NULL;
-	bool braces = own != NULL && own >= v->own.param &&
-	    own < v->own.param + v->own.count &&
+	bool braces = own != NULL && has_own(v, name) &&
 	    strpbrk(own->value, " \t{") != NULL;
 
 	if (braces) {
@@ -134,6 +145,21 @@ plan_chroot(struct draft *d, const struct pf_service *v, const char *address)
 	d->unchrooted = d->unchrooted || !d->mount;
 }
 
+/* Does it have filters of others?  They are not ours to speak for. */
+static bool
+has_others(const struct draft *d, const struct pf_service *v)
+{
+	char buf[PF_VALUE_MAX], *rest = buf;
+	struct pf_milter m;
+	bool others = false;
+
+	(void)pf_value(&d->p.conf, v, "smtpd_milters", buf, sizeof buf);
+	while (!others && pf_next_milter(&rest, &m))
+		others = pf_profile_of(d->s, &d->p.conf, v, m.address) < 0 &&
+		    strstr(m.address, "tidemark") == NULL;
+	return others;
+}
+
 static bool
 plan_milter(struct draft *d, const struct pf_service *v, int profile)
 {
@@ -160,7 +186,8 @@ plan_milter(struct draft *d, const struct pf_service *v, int profile)
 		fine = set(d, v, "milter_macro_daemon_name", word);
 		free(word);
 	}
-	if (fine && internal && list != NULL)
+	if (fine && internal && list != NULL && !has_others(d, v) &&
+	    !has_own(v, "milter_default_action"))
 		fine = set(d, v, "milter_default_action", "tempfail");
 	free(list);
 	free(address);
@@ -203,12 +230,64 @@ restrictions_with(const char *list, bool recipients)
 	return new;
 }
 
+/* A list that was cut short, or is more than words, is not ours to rewrite. */
+static bool
+is_plain(const char *list)
+{
+	return strlen(list) + 1 < PF_VALUE_MAX && strpbrk(list, "{}$") == NULL;
+}
+
+/*
+ * Set a parameter of our own in main.cf.  False if another service has it
+ * with another value: one name cannot be two lists.
+ */
+static bool
+set_main(struct draft *d, const char *name, const char *value)
+{
+	struct pf_params now = { .count = 0 };
+	bool fine = true;
+	size_t i;
+
+	pf_parse_main(&now, d->main, strlen(d->main));
+	for (i = 0; i < now.count; i++)
+		if (strcmp(now.param[i].name, name) == 0)
+			fine = strcmp(now.param[i].value, value) == 0;
+	pf_params_free(&now);
+	if (fine)
+		d->main = pf_edit_main(d->main, name, value);
+	return fine;
+}
+
+/* One of the three places: a list of its own in main.cf, named here. */
+static bool
+plan_restriction(struct draft *d, const struct pf_service *v, unsigned k,
+    const char *line, const char *old)
+{
+	static const char *const names[] = { "tidemark_recipient",
+		"tidemark_data", "tidemark_end_of_data" };
+	char *list = restrictions_with(old, k == 0), *value;
+	bool alone = strcmp(list, "$tidemark_policy") == 0;
+	bool fine = is_plain(old) && set_main(d, "tidemark_policy", line) &&
+	    (alone || set_main(d, names[k], list));
+
+	if (!fine)
+		complain("%s:%u: %s of %s cannot be written beside those of "
+			 "other services; add %s to it by hand",
+		    d->p.path[MASTER_CF], v->line, pf_places[k], v->column[0],
+		    line);
+	value = setup_format("$%s", alone ? "tidemark_policy" : names[k]);
+	fine = fine && set(d, v, pf_places[k], value);
+	free(value);
+	free(list);
+	return fine;
+}
+
 static bool
 plan_policy(struct draft *d, const struct pf_service *v, int profile)
 {
 	const struct tide_config *c = &d->s->config;
 	unsigned i, k;
-	char buf[PF_VALUE_MAX], name[64], *address, *list, *line;
+	char buf[PF_VALUE_MAX], *address, *line;
 	bool fine = true;
 
 	for (i = 0; i < c->policies; i++)
@@ -230,17 +309,7 @@ plan_policy(struct draft *d, const struct pf_service *v, int profile)
 			continue;
 		}
 		free(there);
-		list = restrictions_with(buf, k == 0);
-		(void)snprintf(name, sizeof name, "tidemark_%s",
-		    k == 0 ? "recipient" : "policy");
-		d->main = pf_edit_main(d->main, "tidemark_policy", line);
-		if (k == 0)
-			d->main = pf_edit_main(d->main, name, list);
-		(void)snprintf(buf, sizeof buf, "$%s", name);
-		fine = set(d, v, pf_places[k],
-		    k == 0 || strcmp(list, "$tidemark_policy") == 0 ? buf
-								    : list);
-		free(list);
+		fine = plan_restriction(d, v, k, line, buf);
 	}
 	if (pf_set(&d->p.conf, NULL, "smtpd_policy_service_default_action") ==
 	    NULL)
@@ -259,8 +328,19 @@ plan_main(struct draft *d)
 {
 	const struct pf_conf *c = &d->p.conf;
 	char buf[PF_VALUE_MAX];
+	bool others = false;
+	size_t i;
 
-	if (pf_set(c, NULL, "milter_default_action") == NULL)
+	for (i = 0; !others && i < c->service_count; i++)
+		others = pf_is_smtpd(&c->service[i]) &&
+		    has_others(d, &c->service[i]);
+	if (pf_set(c, NULL, "milter_default_action") != NULL)
+		; /* as it is set */
+	else if (others)
+		complain("milter_default_action stays as it is, for the sake "
+			 "of other filters: while Tidemark is away, mail has "
+			 "to wait");
+	else
 		d->main =
 		    pf_edit_main(d->main, "milter_default_action", "accept");
 	if (pf_set(c, NULL, "milter_protocol") != NULL &&

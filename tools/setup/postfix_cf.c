@@ -168,8 +168,8 @@ pf_parse_master(struct pf_conf *c, const char *text, size_t n)
 	}
 }
 
-static void
-free_params(struct pf_params *p)
+void
+pf_params_free(struct pf_params *p)
 {
 	free(p->param);
 	free(p->text);
@@ -181,11 +181,11 @@ pf_free(struct pf_conf *c)
 	size_t i;
 
 	for (i = 0; i < c->service_count; i++)
-		free_params(&c->service[i].own);
+		pf_params_free(&c->service[i].own);
 	free(c->service);
 	free(c->text);
-	free_params(&c->main);
-	free_params(&c->defaults);
+	pf_params_free(&c->main);
+	pf_params_free(&c->defaults);
 	*c = (struct pf_conf){ .service_count = 0 };
 }
 

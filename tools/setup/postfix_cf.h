@@ -42,6 +42,7 @@ struct pf_conf {
 void pf_parse_main(struct pf_params *, const char *text, size_t);
 void pf_parse_master(struct pf_conf *, const char *text, size_t);
 void pf_free(struct pf_conf *);
+void pf_params_free(struct pf_params *);
 
 /*
  * What a setting is for a service (or for all, with NULL), $names expanded:

@@ -139,11 +139,17 @@ static int
 undo(struct setup *s, const char *mta, bool sendmail)
 {
 	struct setup_plan after = { .files = 0 };
-	int code = plan_undo(s, mta);
+	bool any = false;
+	int code = plan_undo(s, mta, &any);
 
-	if (code == TOOL_OK) {
+	if (any && sendmail)
+		plan_command(&after, "makes sendmail.cf of sendmail.mc",
+		    "make -C /etc/mail");
+	if (any) {
 		plan_command(&after, "it has to read them again",
 		    sendmail ? "systemctl restart sendmail" : "postfix reload");
+		plan_command(&after, "if its unit or settings were among them",
+		    "systemctl daemon-reload; systemctl restart tidemark");
 		plan_print_commands(s, &after);
 	}
 	plan_free(&after);

@@ -2,6 +2,7 @@
  * setup, undo - put back what --apply changed.  See journal.h.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,8 @@ undo_file(const struct setup *s, unsigned long long wrote, const char *backup,
 		say_undone(s, path, done ? "removed" : strerror(errno));
 	} else if (ours && before != NULL) {
 		done = rename(backup, path) == 0;
+		/* make looks at times: it is not older than what it makes */
+		(void)utimensat(AT_FDCWD, path, NULL, 0);
 		say_undone(
 		    s, path, done ? "as it was before" : strerror(errno));
 	} else if (now != NULL && before != NULL && strcmp(now, before) == 0) {
@@ -99,7 +102,7 @@ read_journal(const char *path)
 }
 
 int
-plan_undo(const struct setup *s, const char *mta)
+plan_undo(const struct setup *s, const char *mta, bool *any)
 {
 	char *path = journal_path(s, mta), *text = read_journal(path);
 	char *end, *left = setup_format("%s", "");
@@ -117,7 +120,9 @@ plan_undo(const struct setup *s, const char *mta)
 		*end = '\0';
 		line = strrchr(text, '\n');
 		line = line != NULL ? line + 1 : text;
-		if (!undo_line(s, line)) {
+		if (undo_line(s, line)) {
+			*any = true;
+		} else {
 			char *more = setup_format("%s\n%s", line, left);
 
 			free(left);
