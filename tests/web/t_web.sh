@@ -495,6 +495,7 @@ check "TERM ends it in good order" web_stop
 
 daemon_conf "web_listen = unix:$D/web.sock" "web_mask = no" \
 	"web_socket_mode = 0640" "$profiles"
+check "the daemon knows of it" tidemark reload
 feed -n 60 -c 2 >"$D/fed" 2>&1
 check "it serves through a file" web_start
 page=http://localhost
@@ -513,6 +514,16 @@ check "another's may not" answers 403 file post "$q" \
 	-H 'Host: mail.example.org' -H 'Origin: https://evil.example'
 check "unmasked, if one says so" eval \
 	'file get /export/levels.csv | grep -qF "\"$sender|192.0.2.0/24\""'
+sed -i 's/^web_mask.*/web_mask = yes/' "$conf"
+masked_again()
+{
+	file get /export/levels.csv >"$D/csv"
+	grep -qF "|192.0.*.*" "$D/csv" && lacks "$sender" "$D/csv"
+}
+check "masked again, by a reload of the daemon" eval \
+	'tidemark reload && within 10 masked_again'
+sed -i 's/^web_mask.*/web_mask = no/' "$conf"
+tidemark reload >/dev/null
 check "and still no formula" eval \
 	'file get /export/bans.csv | grep -q "^\"'"'"'=cmd@evil.example\",\"by hand\",\"'"'"'=2+5"'
 check "another does not take its place" says_and_exits 69 \
