@@ -458,6 +458,7 @@ my $settings = join '', <$more>;
 seek $more, 0, 0;
 print $more "web_mask = no\n", $settings;
 close $more or die "$conf: $!\n";
+check('the daemon knows of it', tidemark('reload'));
 check('a page without masks', start_page());
 # nearer to the brim than all who leaked since
 system($ENV{FEED}, '-s', "local:$dir/run/internal.sock", '--daemon', 'MTA-int',
