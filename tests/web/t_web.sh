@@ -151,10 +151,13 @@ head_has_no_body()
 		perl -MIO::Socket::INET -e '
 		my $s = IO::Socket::INET->new(PeerAddr => "127.0.0.1",
 			PeerPort => $ARGV[0]) or die;
-		print $s <STDIN>; $s->flush; shutdown($s, 1);
-		local $/; my $got = <$s>;
-		print $got; exit($got =~ /^HTTP.*\r\n\r\n$/s &&
-			$got !~ /\r\n\r\n./s ? 0 : 1)' "${page##*:}"
+		print $s <STDIN>, "GET /icon.svg HTTP/1.1\r\n",
+			"Host: localhost\r\nConnection: close\r\n\r\n";
+		$s->flush;
+		local $/; my ($head, $rest) = split /\r\n\r\n/, <$s>, 2;
+		print "$head\n-\n$rest";
+		exit($head =~ /^HTTP/ && $rest =~ /^(HTTP.* 200 .*<svg.*)?$/s
+			? 0 : 1)' "${page##*:}"
 }
 for path in / /state.json /metrics /page.css /export/levels.csv \
 	/export/bans.ndjson /nothing /ask; do
