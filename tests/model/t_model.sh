@@ -51,12 +51,20 @@ caught()
 
 # ---- buckets -----------------------------------------------------------------
 
-buckets()
+deep()
 {
 	check "buckets: every drop is accounted for, depth 2" \
 		holds buckets -DTICKS=1
+}
+
+shallow()
+{
 	check "buckets: every drop is accounted for, depth 1" \
 		holds buckets -DK=1 -DTICKS=1
+}
+
+mutants()
+{
 	check "mutant: the floor read before the mark" \
 		caught buckets -DFLOOR_FIRST
 	check "mutant: the epoch announced after the head was read" \
@@ -148,11 +156,11 @@ beside()
 	) >"$DIR/$1.out" 2>&1 &
 }
 
-for group in buckets epoch counting; do
+for group in deep shallow mutants epoch counting; do
 	mkdir "$DIR/$group" && beside "$group"
 done
 wait
-for group in buckets epoch counting; do
+for group in deep shallow mutants epoch counting; do
 	cat "$DIR/$group.out"
 	read -r cases failures <"$DIR/$group/sum" || exit 2
 	tap_cases=$((tap_cases + cases))
