@@ -59,7 +59,7 @@ void complain_to(FILE *);
 /* All complaints until the next call name this first; NULL: nothing. */
 void complain_about(const char *);
 
-/* Write out what there is.  False if it cannot be: output_finish() will say why. */
+/* Write out what there is.  False if not: output_finish() will say why. */
 bool output_flush(void);
 
 /* The exit code, once stdout is known to be written; else TOOL_ERROR. */
