@@ -117,8 +117,7 @@ plan_conf(const struct setup *s, struct setup_plan *p, const char *group,
 	if (old == NULL || strstr(old, WRITTEN) == NULL)
 		(void)fputs(WRITTEN, f);
 	if (connections > 0)
-		(void)fprintf(f, "max_workers = %u\n",
-		    connections < WORKERS_MOST ? connections : WORKERS_MOST);
+		(void)fprintf(f, "max_workers = %u\n", connections);
 	if (connections > 0)
 		put_old(f, old);
 	else
@@ -173,11 +172,12 @@ plan_settings(const struct setup *s, struct setup_plan *p,
 {
 	bool have = reaches_all(s, who);
 	bool may = have || setup_may_give(s, who->group);
-	bool enough = connections <= s->config.max_workers;
+	unsigned wanted =
+	    connections < WORKERS_MOST ? connections : WORKERS_MOST;
+	bool enough = wanted <= s->config.max_workers;
 
 	if (!have || !enough)
-		plan_conf(
-		    s, p, have ? NULL : who->group, enough ? 0 : connections);
+		plan_conf(s, p, have ? NULL : who->group, enough ? 0 : wanted);
 	if (!may)
 		plan_dropin(s, p, who->group);
 	if (!have || !enough)
