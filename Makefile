@@ -66,16 +66,16 @@ OUR_LDFLAGS += -fsanitize=$(SAN)
 MALLOC   =
 endif
 
-CORELIBS = -llmdb -lxxhash -lsodium -lidn2 -lutf8proc -lzstd -lm
+LIBS = -llmdb -lxxhash -lsodium -lidn2 -lutf8proc -lzstd -lm
 
 # ---- what is made of what ------------------------------------------------
 
-CORE_SRC   := $(wildcard daemon/core/*.c daemon/text/*.c daemon/memory/*.c \
-	daemon/reputation/*.c)
-DAEMON_SRC := $(wildcard daemon/*.c)
-MILTER_SRC := $(wildcard milter/*.c)
+LIB_SRC    := $(wildcard daemon/lib/*/*.c)
+DAEMON_SRC := $(wildcard daemon/*.c $(addprefix daemon/,$(addsuffix /*.c, \
+	supervisor collector control)))
+MILTER_SRC := $(wildcard milter/*.c milter/policy/*.c)
 TOOLS_SRC  := $(wildcard tools/*.c $(addprefix tools/,$(addsuffix /*.c, \
-	backup egress replay setup top)))
+	ask backup dump egress flow replay reputation setup top)))
 WEB_SRC    := $(wildcard tools/web/*.c)
 # What tidemark-web has in common with tidemark: reading, asking, printing.
 READ_SRC   := $(wildcard tools/read/*.c)
@@ -115,21 +115,21 @@ deps-lint:
 
 # ---- programs ------------------------------------------------------------
 
-$(LIB): $(call obj,$(CORE_SRC))
+$(LIB): $(call obj,$(LIB_SRC))
 	@rm -f $@
 	ar rcs $@ $^
 
 $(B)/tidemarkd: $(call obj,$(DAEMON_SRC)) $(LIB)
-	$(LINK) -o $@ $^ $(CORELIBS) $(MALLOC)
+	$(LINK) -o $@ $^ $(LIBS) $(MALLOC)
 
 $(B)/tidemark-milter: $(call obj,$(MILTER_SRC)) $(LIB)
-	$(LINK) -o $@ $^ -lmilter $(CORELIBS) $(MALLOC)
+	$(LINK) -o $@ $^ -lmilter $(LIBS) $(MALLOC)
 
 $(B)/tidemark: $(call obj,$(TOOLS_SRC) $(READ_SRC)) $(LIB)
-	$(LINK) -o $@ $^ -lncursesw -ltinfo $(CORELIBS) $(MALLOC)
+	$(LINK) -o $@ $^ -lncursesw -ltinfo $(LIBS) $(MALLOC)
 
 $(B)/tidemark-web: $(call obj,$(WEB_SRC) $(READ_SRC)) $(LIB)
-	$(LINK) -o $@ $^ -lmicrohttpd $(CORELIBS) $(MALLOC)
+	$(LINK) -o $@ $^ -lmicrohttpd $(LIBS) $(MALLOC)
 
 # The page is part of the program.
 $(B)/obj/tools/web/assets.o: $(wildcard tools/web/page/*)
@@ -142,11 +142,13 @@ $(B)/obj/%.o: %.c
 
 # ---- tests ---------------------------------------------------------------
 #
-# tests/core and tests/race hold one program a file; what needs more than the
-# library says so here.  Programs speak TAP; tests/run adds them up.
+# tests/ has the product's folders again, and race, rig and others beside them.
+# A t_*.c is a program; what needs more than the library says so here.
+# Programs speak TAP; tests/run adds them up.
 
 TESTLIB := $(call obj,$(wildcard tests/lib/*.c))
-UNIT    := $(patsubst %.c,$(B)/%,$(wildcard tests/core/t_*.c tests/web/t_*.c))
+UNIT    := $(patsubst %.c,$(B)/%,$(wildcard tests/daemon/lib/*/t_*.c \
+	tests/milter/t_*.c tests/milter/*/t_*.c tests/tools/*/t_*.c))
 RACE    := $(patsubst %.c,$(B)/%,$(wildcard tests/race/t_*.c))
 
 MTA := $(call obj,$(addprefix tests/load/,mta.c mta_command.c mta_macros.c \
@@ -157,7 +159,7 @@ $(B)/obj/tests/%.o: OUR_CPPFLAGS += -Itests/lib -Itests/load -Itests/bench
 
 $(B)/tests/%: $(B)/obj/tests/%.o $(TESTLIB) $(LIB)
 	@mkdir -p $(@D)
-	$(LINK) -o $@ $(filter %.o,$^) $(LIB) $(TESTLIBS) $(CORELIBS)
+	$(LINK) -o $@ $(filter %.o,$^) $(LIB) $(TESTLIBS) $(LIBS)
 
 FEED = $(B)/tests/load/feed
 $(FEED): $(call obj,tests/load/replay.c tests/load/tally.c) $(MTA) $(BOX)
@@ -166,21 +168,21 @@ $(POLICY): $(call obj,tests/load/policy_client.c)
 $(B)/tests/load/t_load: $(call obj,tests/load/probe.c) $(MTA)
 $(B)/tests/load/t_load: TESTLIBS = -lmilter
 $(B)/tests/load/t_mailbox: $(BOX)
-$(B)/tests/core/t_headers: $(call obj,milter/headers.c)
-$(B)/tests/core/t_text_gmime: $(call obj,tests/core/oracle.c)
-$(B)/tests/core/t_text_gmime: TESTLIBS = $(shell pkg-config --libs gmime-3.0)
+$(B)/tests/milter/t_headers: $(call obj,milter/headers.c)
+$(B)/tests/daemon/lib/text/t_text_gmime: $(call obj,tests/daemon/lib/text/oracle.c)
+$(B)/tests/daemon/lib/text/t_text_gmime: TESTLIBS = $(shell pkg-config --libs gmime-3.0)
 $(B)/tests/bench/b_text: TESTLIBS = $(shell pkg-config --libs gmime-3.0)
-$(B)/obj/tests/core/t_text_gmime.o $(B)/obj/tests/core/oracle.o \
+$(B)/obj/tests/daemon/lib/text/t_text_gmime.o $(B)/obj/tests/daemon/lib/text/oracle.o \
 $(B)/obj/tests/bench/b_text.o: \
     OUR_CPPFLAGS += $(shell pkg-config --cflags gmime-3.0)
-$(B)/tests/core/t_tags: $(call obj,milter/tags.c)
+$(B)/tests/milter/t_tags: $(call obj,milter/tags.c)
 $(B)/tests/reproduce/reproduce: $(call obj,$(addprefix tests/reproduce/, \
 	paper.c simulate.c))
-$(B)/tests/core/t_policy: $(call obj,milter/policy_request.c \
-	milter/policy_answer.c)
+$(B)/tests/milter/policy/t_requests: $(call obj,milter/policy/request.c \
+	milter/policy/answer.c)
 WEB_PARTS := $(call obj,$(addprefix tools/web/,form.c guard.c html.c mask.c \
 	sheet.c) tools/read/json.c)
-$(B)/tests/web/t_parts: $(WEB_PARTS)
+$(B)/tests/tools/web/t_parts: $(WEB_PARTS)
 $(B)/tests/bench/b_bulk: $(call obj,tests/bench/split.c)
 $(B)/tests/bench/nullthreaded: $(call obj,tests/bench/nullfilter.c)
 $(B)/tests/bench/nullthreaded: TESTLIBS = -lmilter
@@ -198,16 +200,15 @@ SEEDS := $(addprefix $(B)/tests/fuzz/t_,$(FUZZ))
 $(SEEDS): $(B)/tests/fuzz/t_%: $(B)/obj/tests/fuzz/fuzz_%.o \
     $(B)/obj/tests/fuzz/replay.o $(TESTLIB) $(LIB)
 	@mkdir -p $(@D)
-	$(LINK) -o $@ $^ $(CORELIBS)
+	$(LINK) -o $@ $^ $(LIBS)
 $(B)/tests/fuzz/t_policy $(B)/tests/fuzz/fuzz_policy: \
-	$(call obj,milter/policy_request.c)
+	$(call obj,milter/policy/request.c)
 $(B)/tests/fuzz/t_web $(B)/tests/fuzz/fuzz_web: $(WEB_PARTS)
 $(B)/tests/fuzz/t_setup $(B)/tests/fuzz/fuzz_setup: \
 	$(call obj,$(addprefix tools/setup/,mc.c postfix_cf.c postfix_edit.c \
 	postfix_list.c sendmail_cf.c text.c) tools/read/output.c)
-SCRIPTS  := $(wildcard tests/tools/t_*.sh tests/tree/t_*.sh tests/race/t_*.sh \
-	tests/demo/t_*.sh tests/rig/t_*.sh tests/model/t_*.sh \
-	tests/reproduce/t_*.sh tests/web/t_*.sh)
+SCRIPTS  := $(wildcard $(addsuffix /t_*.sh,$(addprefix tests/,daemon milter \
+	milter/* tools tools/* tree race demo rig model reproduce)))
 
 REMEMBERED = $(B)/tests/load/remembered
 REPRODUCE  = $(B)/tests/reproduce/reproduce
@@ -243,7 +244,7 @@ check-asan: deps-test
 	    $(B)/asan/tidemark-web
 	@$(MAKE) -s $(JOBS) all $(FEED)
 	@B=$(B) FEED=$(FEED) WEB=$(B)/asan/tidemark-web \
-	    tests/run tests/web/t_web.sh
+	    tests/run tests/tools/web/t_web.sh
 check-tsan: deps-test
 	@$(MAKE) B=$(B)/tsan SAN=thread check-san
 
@@ -265,12 +266,12 @@ storm: deps-test
 
 # The figures of memory: the published table in full, and a corpus of real mail.
 check-memory: deps-test
-	@$(MAKE) -s $(JOBS) $(B)/tests/core/t_hbf $(CORPUS)
-	@B=$(B) REPRODUCE=1 tests/run $(B)/tests/core/t_hbf \
+	@$(MAKE) -s $(JOBS) $(B)/tests/daemon/lib/memory/t_hbf $(CORPUS)
+	@B=$(B) REPRODUCE=1 tests/run $(B)/tests/daemon/lib/memory/t_hbf \
 	    tests/corpus/t_memory.sh tests/corpus/t_spam.sh
 reproduce-memory: deps-test
-	@$(MAKE) -s $(JOBS) $(B)/tests/core/t_hbf $(CORPUS)
-	@REPRODUCE=1 $(B)/tests/core/t_hbf
+	@$(MAKE) -s $(JOBS) $(B)/tests/daemon/lib/memory/t_hbf $(CORPUS)
+	@REPRODUCE=1 $(B)/tests/daemon/lib/memory/t_hbf
 	@B=$(B) REPRODUCE=1 sh tests/corpus/t_memory.sh
 
 check-clang: deps-lint
@@ -292,8 +293,7 @@ $(FUZZERS): OUR_LDFLAGS += -fsanitize=fuzzer
 
 # ---- lint ----------------------------------------------------------------
 
-SOURCES = $(wildcard include/tidemark/*.h daemon/*.[ch] daemon/*/*.[ch] \
-	milter/*.[ch] tools/*.[ch] tools/*/*.[ch] tests/*/*.[ch])
+SOURCES = $(shell find include daemon milter tools tests -name '*.[ch]')
 
 PRODUCT = $(filter-out tests/%,$(filter %.c,$(SOURCES)))
 
@@ -311,7 +311,8 @@ lint: deps-lint
 	    --suppress=ctuuninitvar --suppress=uninitStructMember \
 	    --suppress=funcArgOrderDifferent -D_GNU_SOURCE \
 	    $(PRODUCT)
-	@shellcheck -x -e SC2317 conf/*.sh tests/run tests/each tests/*/*.sh
+	@shellcheck -x -e SC2317 conf/*.sh tests/run tests/each \
+	    $$(find tests -name '*.sh')
 
 # ---- manual pages --------------------------------------------------------
 

@@ -10,8 +10,8 @@
 
 #include <stdbool.h>
 
-#include "tidemark/config.h"
-#include "tidemark/err.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/base/err.h"
 
 /* What the command line said. */
 struct options {

@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "milter.h"
-#include "tidemark/clock.h"
-#include "tidemark/files.h"
-#include "tidemark/log.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/files.h"
+#include "tidemark/base/log.h"
 
 #define BEAT_MS 500
 #define MAP_RETRY_MS 50

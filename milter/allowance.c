@@ -6,10 +6,10 @@
 
 #include "allowance.h"
 #include "session.h"
-#include "tidemark/clock.h"
-#include "tidemark/distinct.h"
-#include "tidemark/log.h"
-#include "tidemark/overrides.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/flow/distinct.h"
+#include "tidemark/base/log.h"
+#include "tidemark/settings/overrides.h"
 
 static struct tide_overrides overrides;
 static bool overrides_here;

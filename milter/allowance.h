@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 #include "charge.h"
-#include "tidemark/tokens.h"
-#include "tidemark/verdict.h"
+#include "tidemark/flow/tokens.h"
+#include "tidemark/flow/verdict.h"
 
 /* Of the message that is going on. */
 struct allowance {

@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tidemark/bulk.h"
-#include "tidemark/signature.h"
-#include "tidemark/verdict.h"
+#include "tidemark/reputation/bulk.h"
+#include "tidemark/reputation/signature.h"
+#include "tidemark/flow/verdict.h"
 
 /* Of one message. */
 struct bulk {

@@ -20,7 +20,7 @@
 #include "content.h"
 #include "session.h"
 #include "tags.h"
-#include "tidemark/log.h"
+#include "tidemark/base/log.h"
 
 #define UNUSED_STAGES                                                   \
 	(SMFIP_NOHELO | SMFIP_NODATA | SMFIP_NOUNKNOWN | SMFIP_NOHDRS | \

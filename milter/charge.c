@@ -7,9 +7,9 @@
 
 #include "charge.h"
 #include "session.h"
-#include "tidemark/classes.h"
-#include "tidemark/clock.h"
-#include "tidemark/lists.h"
+#include "tidemark/flow/classes.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/settings/lists.h"
 
 static struct tide_keys
 keys_of(struct tide_key_rules *rules)

@@ -12,9 +12,9 @@
 
 #include <stdbool.h>
 
-#include "tidemark/bans.h"
-#include "tidemark/config.h"
-#include "tidemark/keys.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/keys/keys.h"
 
 struct charge {
 	bool exempt; /* on the allow list */

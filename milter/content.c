@@ -6,7 +6,7 @@
 #include "content.h"
 #include "session.h"
 #include "signing.h"
-#include "tidemark/log.h"
+#include "tidemark/base/log.h"
 
 #define READERS 8u /* room for so many, and a NULL */
 

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "tidemark/config.h"
-#include "tidemark/text.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/text/text.h"
 
 /*
  * Someone who reads.  To add one: a reader in a file of its own, and a row in

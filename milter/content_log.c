@@ -6,7 +6,7 @@
 
 #include "content.h"
 #include "session.h"
-#include "tidemark/log.h"
+#include "tidemark/base/log.h"
 
 static size_t letters; /* bytes of normalised text in the part so far */
 static unsigned links;

@@ -4,7 +4,7 @@
 #ifndef TIDEMARK_MILTER_CONTENT_MEMORY_H
 #define TIDEMARK_MILTER_CONTENT_MEMORY_H
 
-#include "tidemark/hbf.h"
+#include "tidemark/memory/hbf.h"
 
 /*
  * At the end of message: its samples, and the place of its profile in the

@@ -9,7 +9,7 @@
 #include "facts.h"
 #include "session.h"
 #include "signing.h"
-#include "tidemark/window.h"
+#include "tidemark/map/window.h"
 
 /*
  * True if every trace of the message is in the map.  What we refuse leaves

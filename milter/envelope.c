@@ -10,7 +10,7 @@
 #include "headers.h"
 #include "session.h"
 #include "signing.h"
-#include "tidemark/clock.h"
+#include "tidemark/base/clock.h"
 
 /* ---- the message begins -------------------------------------------------- */
 

@@ -8,10 +8,10 @@
 
 #include "explain.h"
 #include "session.h"
-#include "tidemark/clock.h"
-#include "tidemark/log.h"
-#include "tidemark/ring.h"
-#include "tidemark/text.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/log.h"
+#include "tidemark/shared/ring.h"
+#include "tidemark/text/text.h"
 
 _Static_assert((int)TIDE_REPLY_ACCEPT == TIDE_DECIDED_ACCEPT &&
 	(int)TIDE_REPLY_TEMPFAIL == TIDE_DECIDED_TEMPFAIL &&

@@ -6,7 +6,7 @@
 #ifndef MILTER_EXPLAIN_H
 #define MILTER_EXPLAIN_H
 
-#include "tidemark/verdict.h"
+#include "tidemark/flow/verdict.h"
 
 /* A new connection: give it its id. */
 void explain_begin(void);

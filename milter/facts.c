@@ -3,7 +3,7 @@
  */
 #include "facts.h"
 #include "session.h"
-#include "tidemark/clock.h"
+#include "tidemark/base/clock.h"
 
 struct tide_facts
 facts_now(void)

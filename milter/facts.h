@@ -4,7 +4,7 @@
 #ifndef MILTER_FACTS_H
 #define MILTER_FACTS_H
 
-#include "tidemark/verdict.h"
+#include "tidemark/flow/verdict.h"
 
 struct tide_facts facts_now(void);
 

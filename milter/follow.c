@@ -5,8 +5,8 @@
 
 #include "allowance.h"
 #include "session.h"
-#include "tidemark/files.h"
-#include "tidemark/log.h"
+#include "tidemark/base/files.h"
+#include "tidemark/base/log.h"
 
 static void
 take_over(const struct tide_config *fresh, uint64_t generation)

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "milter.h"
-#include "tidemark/files.h"
-#include "tidemark/log.h"
+#include "tidemark/base/files.h"
+#include "tidemark/base/log.h"
 
 static bool kept;	       /* what is held is in the file, too */
 static struct tide_lapse held; /* kind 0: nothing is held */

@@ -28,9 +28,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "tidemark/config.h"
-#include "tidemark/err.h"
-#include "tidemark/map.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/base/err.h"
+#include "tidemark/map/map.h"
 
 struct smfiDesc;
 

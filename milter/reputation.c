@@ -8,9 +8,9 @@
 #include "session.h"
 #include "signing.h"
 #include "tags.h"
-#include "tidemark/addresses.h"
-#include "tidemark/exceptions.h"
-#include "tidemark/log.h"
+#include "tidemark/reputation/addresses.h"
+#include "tidemark/reputation/exceptions.h"
+#include "tidemark/base/log.h"
 
 static struct tide_exceptions exceptions;
 

@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-#include "tidemark/spam.h"
-#include "tidemark/verdict.h"
+#include "tidemark/reputation/spam.h"
+#include "tidemark/flow/verdict.h"
 
 /* Of one message. */
 struct repute {

@@ -36,8 +36,8 @@
 #include <unistd.h>
 
 #include "milter.h"
-#include "tidemark/clock.h"
-#include "tidemark/log.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/log.h"
 
 struct entry {
 	pid_t pid;	   /* 0: free; -1: reserved */

@@ -33,7 +33,7 @@
 #include <unistd.h>
 
 #include "milter.h"
-#include "tidemark/clock.h"
+#include "tidemark/base/clock.h"
 
 #define VISIBLE __attribute__((visibility("default")))
 #define UNNEGOTIATED_CHECK_MS 100

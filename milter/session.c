@@ -6,8 +6,8 @@
 
 #include "explain.h"
 #include "session.h"
-#include "tidemark/clock.h"
-#include "tidemark/log.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/log.h"
 
 struct session session;
 

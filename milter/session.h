@@ -13,8 +13,8 @@
 #include "charge.h"
 #include "milter.h"
 #include "reputation.h"
-#include "tidemark/hash.h"
-#include "tidemark/verdict.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/flow/verdict.h"
 
 #define RECIPIENTS_MOST 10000u /* that one message may have remembered */
 

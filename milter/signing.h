@@ -5,7 +5,7 @@
 #define MILTER_SIGNING_H
 
 #include "content.h"
-#include "tidemark/signature.h"
+#include "tidemark/reputation/signature.h"
 
 extern const struct content_reader content_signing;
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "read/output.h"
-#include "tidemark/nearest.h"
+#include "tidemark/base/nearest.h"
 #include "tool.h"
 
 static const struct command commands[] = {

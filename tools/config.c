@@ -6,7 +6,7 @@
 
 #include "read/json.h"
 #include "read/output.h"
-#include "tidemark/params.h"
+#include "tidemark/settings/params.h"
 #include "tool.h"
 
 static void

@@ -7,8 +7,8 @@
 #include "read/json.h"
 #include "order.h"
 #include "read/output.h"
-#include "tidemark/clock.h"
-#include "tidemark/units.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/units.h"
 #include "tool.h"
 #include "read/view.h"
 

@@ -10,8 +10,8 @@
 #include "read/json.h"
 #include "order.h"
 #include "read/output.h"
-#include "tidemark/clock.h"
-#include "tidemark/files.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/files.h"
 #include "tool.h"
 
 /* ---- words ------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "read/output.h"
-#include "tidemark/nearest.h"
+#include "tidemark/base/nearest.h"
 #include "tool.h"
 #include "read/view_flow.h"
 

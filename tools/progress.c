@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "progress.h"
-#include "tidemark/clock.h"
+#include "tidemark/base/clock.h"
 
 #define WIDTH 40u
 #define EVERY_MS 100

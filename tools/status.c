@@ -7,7 +7,7 @@
 
 #include "read/output.h"
 #include "status.h"
-#include "tidemark/clock.h"
+#include "tidemark/base/clock.h"
 #include "tool.h"
 
 static int

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "read/output.h"
-#include "tidemark/config.h"
+#include "tidemark/settings/config.h"
 
 struct view;
 

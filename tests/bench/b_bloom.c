@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tidemark/bloom.h"
-#include "tidemark/clock.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/clock.h"
 
 #define OPERATIONS 4000000u
 

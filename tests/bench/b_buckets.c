@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 #include "flow_fixture.h"
-#include "tidemark/clock.h"
-#include "tidemark/strings.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/flow/strings.h"
 
 #define KEY 24u		 /* bytes of a key */
 #define TURNS (1u << 20) /* keys in the order in which they are added */

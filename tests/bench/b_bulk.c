@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "split.h"
-#include "tidemark/counting.h"
+#include "tidemark/reputation/counting.h"
 
 #define KEYS 4000000u
 #define OPERATIONS 500000u

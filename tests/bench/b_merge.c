@@ -8,8 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "tidemark/addresses.h"
-#include "tidemark/share.h"
+#include "tidemark/reputation/addresses.h"
+#include "tidemark/reputation/share.h"
 
 #define ROUNDS 7u
 #define KEYS 4000000u

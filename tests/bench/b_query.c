@@ -12,8 +12,8 @@
 #include "check.h"
 #include "content.h"
 #include "fixture.h"
-#include "tidemark/clock.h"
-#include "tidemark/query.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/ask/query.h"
 
 #define ELEMENTS 30000u /* about half a megabyte of text */
 #define MESSAGE 4000u

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tidemark/addresses.h"
-#include "tidemark/clock.h"
-#include "tidemark/map.h"
-#include "tidemark/spam.h"
+#include "tidemark/reputation/addresses.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/map/map.h"
+#include "tidemark/reputation/spam.h"
 
 #define ADDRESSES 1000000u
 #define TESTS 2000000u

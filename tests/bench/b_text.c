@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "fixture.h"
-#include "tidemark/text.h"
+#include "tidemark/text/text.h"
 
 #define ROUNDS 5
 #define LEAST (8u << 20) /* bytes a round */

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tidemark/clock.h"
-#include "tidemark/tokens.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/flow/tokens.h"
 
 #define OPERATIONS 20000u /* a round */
 #define ROUNDS 400u

@@ -20,11 +20,11 @@
 
 #include "check.h"
 #include "fixture.h"
-#include "tidemark/clock.h"
-#include "tidemark/live.h"
-#include "tidemark/query.h"
-#include "tidemark/sealer.h"
-#include "tidemark/text.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/archive/live.h"
+#include "tidemark/ask/query.h"
+#include "tidemark/archive/sealer.h"
+#include "tidemark/text/text.h"
 
 #define EXCERPT 100u /* letters */
 #define LENGTHS 3u

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tidemark/map.h"
-#include "tidemark/spam.h"
-#include "tidemark/text.h"
+#include "tidemark/map/map.h"
+#include "tidemark/reputation/spam.h"
+#include "tidemark/text/text.h"
 
 #define MOST 20000u
 

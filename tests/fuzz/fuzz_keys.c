@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tidemark/keys.h"
+#include "tidemark/keys/keys.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

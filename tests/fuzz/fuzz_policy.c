@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../milter/policy_request.h"
+#include "../../milter/policy/request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

@@ -5,7 +5,7 @@
 #ifndef TESTS_LIB_CONTENT_H
 #define TESTS_LIB_CONTENT_H
 
-#include "tidemark/recall.h"
+#include "tidemark/memory/recall.h"
 
 #define CONTENT_PROFILE 7u
 

@@ -12,8 +12,8 @@
 
 #include "check.h"
 #include "fixture.h"
-#include "tidemark/live.h"
-#include "tidemark/window.h"
+#include "tidemark/archive/live.h"
+#include "tidemark/map/window.h"
 
 void
 fixture_config(struct tide_config *c)

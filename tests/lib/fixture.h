@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tidemark/archive.h"
-#include "tidemark/config.h"
-#include "tidemark/map.h"
-#include "tidemark/query.h"
+#include "tidemark/archive/archive.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/map/map.h"
+#include "tidemark/ask/query.h"
 
 #define FIXTURE_MAP_SIZE (64ull << 20)
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "fixture.h"
-#include "tidemark/pool.h"
+#include "tidemark/flow/pool.h"
 
 #define FIXTURE_WORKERS 8u
 

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tidemark/text.h"
+#include "tidemark/text/text.h"
 
 struct transcript {
 	char *text; /* always ended by NUL */

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tidemark/line.h"
+#include "tidemark/base/line.h"
 
 static struct tide_line_in in;
 static unsigned long asked, missing;

@@ -1,5 +1,5 @@
 /*
- * buckets - PROTOCOL buckets (include/tidemark/buckets.h), checked in full:
+ * buckets - PROTOCOL buckets (include/tidemark/flow/buckets.h), checked in full:
  * two workers that may be killed at any step, the collector, two keys in one
  * chain, a pool of two buckets, so that every bucket is soon another key's.
  *

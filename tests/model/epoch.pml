@@ -1,6 +1,6 @@
 /*
- * epoch - PROTOCOL epoch (include/tidemark/epoch.h) and PROTOCOL seal
- * (daemon/core/sealer.c), checked in full: two workers that fill the current
+ * epoch - PROTOCOL epoch (include/tidemark/shared/epoch.h) and PROTOCOL seal
+ * (daemon/lib/archive/sealer.c), checked in full: two workers that fill the current
  * window, the collector that seals one after the other; any of them may be
  * killed at any step.
  *

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "tidemark/addresses.h"
-#include "tidemark/map.h"
+#include "tidemark/reputation/addresses.h"
+#include "tidemark/map/map.h"
 
 #define READERS 4u
 #define PAIRS 512u

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "tidemark/bloom.h"
+#include "tidemark/base/bloom.h"
 
 #define ADDERS 4
 #define EACH 400000u

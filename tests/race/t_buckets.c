@@ -22,7 +22,7 @@
 
 #include "check.h"
 #include "flow_fixture.h"
-#include "tidemark/clock.h"
+#include "tidemark/base/clock.h"
 
 #define WORKERS 4u
 #define CLASSES 8u

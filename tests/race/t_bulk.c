@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "tidemark/map.h"
+#include "tidemark/map/map.h"
 
 #define WORKERS 4u
 #define SLOTS 80u

@@ -18,7 +18,7 @@
 
 static void at_step(void);
 #define TIDE_COUNTING_AT(step) at_step()
-#include "../../daemon/reputation/counting.c"
+#include "../../daemon/lib/reputation/counting.c"
 
 #include "check.h"
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "tidemark/clock.h"
+#include "tidemark/base/clock.h"
 
 #define TIDE_EPOCH_STORE memory_order_release
 #define TIDE_EPOCH_LOAD memory_order_acquire
@@ -25,7 +25,7 @@
 #define tide_epoch_replace weak_replace
 #define tide_epoch_passed weak_passed
 #define tide_epoch_bury weak_bury
-#include "tidemark/epoch.h"
+#include "tidemark/shared/epoch.h"
 #undef TIDEMARK_EPOCH_H
 #undef TIDE_EPOCH_STORE
 #undef TIDE_EPOCH_LOAD
@@ -35,7 +35,7 @@
 #undef tide_epoch_replace
 #undef tide_epoch_passed
 #undef tide_epoch_bury
-#include "tidemark/epoch.h"
+#include "tidemark/shared/epoch.h"
 
 #define ROUNDS 400000ul
 #define WEAK_MOST_MS 60000

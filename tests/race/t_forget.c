@@ -23,11 +23,11 @@
 
 #include "check.h"
 #include "flow_fixture.h"
-#include "tidemark/clock.h"
-#include "tidemark/distinct.h"
-#include "tidemark/ring.h"
-#include "tidemark/strings.h"
-#include "tidemark/tokens.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/flow/distinct.h"
+#include "tidemark/shared/ring.h"
+#include "tidemark/flow/strings.h"
+#include "tidemark/flow/tokens.h"
 
 #define WORKERS 4u
 #define CLASSES 4u

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "tidemark/history.h"
+#include "tidemark/map/history.h"
 
 #define ROUNDS 200000u
 #define READERS 2

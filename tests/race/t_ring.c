@@ -17,7 +17,7 @@
 #include "noise.h"
 
 #define TIDE_RING_STEP() noise_step(50)
-#include "../../daemon/core/ring.c"
+#include "../../daemon/lib/shared/ring.c"
 
 #define WRITERS 4u
 #define CAPACITY 4u /* lapped all the time */

@@ -22,11 +22,11 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "tidemark/archive.h"
-#include "tidemark/clock.h"
-#include "tidemark/live.h"
-#include "tidemark/sealer.h"
-#include "tidemark/window.h"
+#include "tidemark/archive/archive.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/archive/live.h"
+#include "tidemark/archive/sealer.h"
+#include "tidemark/map/window.h"
 
 #define WORKERS 3u
 #define MESSAGES 100000u /* a worker's log */

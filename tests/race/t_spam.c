@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "tidemark/map.h"
-#include "tidemark/spam.h"
+#include "tidemark/map/map.h"
+#include "tidemark/reputation/spam.h"
 
 #define READERS 4u
 #define GENERATIONS 2u

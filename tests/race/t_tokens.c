@@ -18,8 +18,8 @@
 #include "noise.h"
 
 #define TIDE_TOKENS_STEP() noise_step(100)
-#include "../../daemon/core/tokens.c"
-#include "../../daemon/core/tokens_table.c"
+#include "../../daemon/lib/flow/tokens.c"
+#include "../../daemon/lib/flow/tokens_table.c"
 
 #define TAKERS 4u
 #define ACCOUNTS 160u

@@ -15,8 +15,8 @@
 
 static void step(void);
 #define TIDE_TOKENS_STEP() step()
-#include "../../daemon/core/tokens.c"
-#include "../../daemon/core/tokens_table.c"
+#include "../../daemon/lib/flow/tokens.c"
+#include "../../daemon/lib/flow/tokens_table.c"
 
 #define WORKERS 3u
 #define SLOTS 64u

@@ -22,8 +22,8 @@
 
 #include "paper.h"
 #include "simulate.h"
-#include "tidemark/bloom.h"
-#include "tidemark/counting.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/reputation/counting.h"
 
 #define ROUNDS_MOST 10000u
 #define WORKERS_MOST 16

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "simulate.h"
-#include "tidemark/counting.h"
+#include "tidemark/reputation/counting.h"
 
 #define P 2100000011u
 #define KEYS 10000u

@@ -164,7 +164,7 @@ wait "$session" 2>/dev/null
 # are put before some.
 written()
 {
-	cat tools/*.c tools/*/*.c daemon/core/*.c daemon/reputation/*.c >"$D/source"
+	find tools daemon/lib -name "*.c" -exec cat {} + >"$D/source"
 	explains "$1" | while read -r name; do
 		case $name in
 		senders_* | recipients_* | content_*)

@@ -1,14 +1,20 @@
 #!/bin/sh
 # t_arrows - the rooms of the tree, and who may enter.
 #
-#   tools, milter, daemon  ->  include/tidemark  <-  daemon/core, text,
-#                                                    memory, reputation
+#   tools, milter, daemon  ->  include/tidemark  <-  daemon/lib
+#
+# and within the library a room knows those that come before it:
+#
+#   base < keys < settings < shared < text < memory, flow, reputation, egress
+#        < map < archive < ask
 set -u
 . tests/lib/tap.sh
 
 B=${B:-build}
 CC=${CC:-cc}
 LIB=$B/libtidemark.a
+D=$(mktemp -d) || exit 2
+trap 'rm -rf "$D"' EXIT
 
 # ---- headers -----------------------------------------------------------------
 
@@ -23,7 +29,7 @@ compiles_alone()
 headers_alone()
 {
 	rc=0 n=0
-	for h in include/tidemark/*.h; do
+	for h in include/tidemark/*/*.h; do
 		compiles_alone "${h#include/}" || rc=1
 		n=$((n + 1))
 	done
@@ -48,7 +54,7 @@ done
 lmdb_once()
 {
 	# shellcheck disable=SC2086 # a list of folders
-	same "$(included 'lmdb\.h' $rooms tests)" daemon/core/store.c
+	same "$(included 'lmdb\.h' $rooms tests)" daemon/lib/archive/store.c
 }
 
 libmilter_in_its_room()
@@ -80,15 +86,149 @@ microhttpd_once()
 
 # ---- includes between rooms --------------------------------------------------
 
-# A room in the room: all of tools may read the map through tools/read, which
-# knows nobody; the rooms of single commands may use what lies in tools/ itself;
-# tidemark-web, another program, may not.
+# rank ROOM - how late it comes in the library; rooms of one rank know nothing
+# of each other.
+rank()
+{
+	case $1 in
+	base) echo 1 ;;
+	keys) echo 2 ;;
+	settings) echo 3 ;;
+	shared) echo 4 ;;
+	text) echo 5 ;;
+	memory | flow | reputation | egress) echo 6 ;;
+	map) echo 7 ;;
+	archive) echo 8 ;;
+	ask) echo 9 ;;
+	*) echo 0 ;;
+	esac
+}
+
+lib_rooms="base keys settings shared text memory flow reputation egress map
+	archive ask"
+
+# includes FILE... - what they include in quotes: "file header".
+includes()
+{
+	grep -HE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' "$@" |
+		sed 's/^\([^:]*\):[^"]*"\([^"]*\)".*/\1 \2/'
+}
+
+# Those that point backwards all the same: to be turned round one by one.
+backwards()
+{
+	cat <<-'EOT'
+	daemon/lib/base/files.c tidemark/map/map.h
+	daemon/lib/base/line.c tidemark/settings/config.h
+	include/tidemark/base/files.h tidemark/settings/config.h
+	include/tidemark/base/listen.h tidemark/settings/config.h
+	include/tidemark/base/log.h tidemark/settings/config.h
+	daemon/lib/keys/address.c tidemark/map/window.h
+	daemon/lib/keys/subject.c tidemark/archive/store.h
+	daemon/lib/settings/config_check.c tidemark/egress/egress.h
+	daemon/lib/settings/tokens_also.c tidemark/flow/tokens.h
+	include/tidemark/settings/overrides.h tidemark/flow/tokens.h
+	daemon/lib/shared/quiet.h tidemark/map/map.h
+	include/tidemark/flow/bans.h tidemark/archive/archive.h
+	include/tidemark/flow/pool.h tidemark/map/map.h
+	daemon/lib/reputation/addresses.c ../shared/quiet.h
+	daemon/lib/reputation/addresses.c tidemark/map/map.h
+	daemon/lib/reputation/bulk.c tidemark/map/map.h
+	daemon/lib/reputation/spam.c ../shared/quiet.h
+	daemon/lib/reputation/spam.c tidemark/map/map.h
+	include/tidemark/reputation/exceptions.h tidemark/archive/archive.h
+	include/tidemark/egress/egress.h tidemark/archive/archive.h
+	EOT
+}
+
+calls_backwards()
+{
+	cat <<-'EOT'
+	daemon/lib/base/files.o calls tide_map_layout of map
+	daemon/lib/settings/config_check.o calls tide_allowance_make of flow
+	daemon/lib/settings/config_check.o calls tide_egress_ports of egress
+	daemon/lib/settings/overrides.o calls tide_allowance_make of flow
+	daemon/lib/settings/tokens_also.o calls tide_allowance_make of flow
+	daemon/lib/reputation/exceptions.o calls tide_txn_abort of archive
+	daemon/lib/reputation/exceptions.o calls tide_txn_begin of archive
+	daemon/lib/reputation/exceptions.o calls tide_txn_walk of archive
+	EOT
+}
+
+# looks_back ROOM - its files and headers include headers of its own and of
+# earlier rooms, and files that lie beside them.
+looks_back()
+{
+	mine=$(rank "$1")
+	[ "$mine" -gt 0 ] || { echo "$1 has no place in the order"; return 1; }
+	strays=$(includes daemon/lib/"$1"/*.[ch] include/tidemark/"$1"/*.h |
+		while read -r file name; do
+			case $name in
+			tidemark/"$1"/*) [ ! -f "include/$name" ] || continue ;;
+			tidemark/*/*)
+				other=${name#tidemark/}
+				[ "$(rank "${other%%/*}")" -ge "$mine" ] ||
+					[ ! -f "include/$name" ] || continue ;;
+			*/*) ;;
+			*) [ ! -f "daemon/lib/$1/$name" ] || continue ;;
+			esac
+			backwards | grep -qxF "$file $name" ||
+				echo "$file includes $name"
+		done)
+	same "$strays" ''
+}
+
+# The same of what is called: no object asks for what a later room defines.
+calls_back()
+{
+	for room in $lib_rooms; do
+		nm -A -g "$B"/obj/daemon/lib/"$room"/*.o |
+			sed -n "s|^\([^:]*\):.* \([TDBRUC]\) \(tide_.*\)|$(rank "$room") $room \2 \3 \1|p"
+	done | awk '
+		$3 != "U" { defined[$4] = $1; where[$4] = $2; next }
+		{ n++; asks[n] = $4; by[n] = $5; from[n] = $1; room[n] = $2 }
+		END {
+			for (i = 1; i <= n; i++) {
+				s = asks[i]
+				if (!(s in defined) || where[s] == room[i])
+					continue
+				if (defined[s] >= from[i]) {
+					sub(/.*obj\//, "", by[i])
+					print by[i], "calls", s, "of", where[s]
+				}
+			}
+			if (n < 100)
+				print "only", n, "calls were found"
+		}' >"$D/calls"
+	same "$(cat "$D/calls")" "$(calls_backwards)"
+}
+
+every_room_has_a_place()
+{
+	for d in daemon/lib/*/; do
+		d=${d%/}
+		[ "$(rank "${d##*/}")" -gt 0 ] || { echo "$d"; return 1; }
+	done
+}
+
+# What a room of a program may use of another one: what lies in the program's
+# own folder, and beside that
+#   control may use the collector, whose verbs it speaks;
+#   all of tools may read the map through tools/read, which knows nobody;
+#   top may ask what `why' says.
+# tidemark-web is another program than tidemark: it may use tools/read alone.
 lets_in()
 {
 	case $1:$2 in
+	daemon/control:../collector/*) [ -f "daemon/${2#../}" ] ;;
+	daemon/*:../*/*) false ;;
+	daemon/*:../*) [ -f "daemon/${2#../}" ] ;;
+	milter/*:../*/*) false ;;
+	milter/*:../*) [ -f "milter/${2#../}" ] ;;
 	tools:read/*) [ -f "tools/$2" ] ;;
 	tools/read:*) false ;;
 	tools/*:../read/*) [ -f "tools/${2#../}" ] ;;
+	tools/top:../flow/why.h) true ;;
 	tools/web:* | tools/*:../*/*) false ;;
 	tools/*:../*) [ -f "tools/${2#../}" ] ;;
 	*) false ;;
@@ -99,19 +239,18 @@ lets_in()
 # lies beside them, or what lets_in() says.
 stays_in()
 {
-	strays=$(for f in "$1"/*.[ch]; do
-		[ -e "$f" ] || continue
-		sed -n 's/^[ 	]*#[ 	]*include[ 	]*"\(.*\)".*/\1/p' "$f" |
-			while read -r name; do
-				! lets_in "$1" "$name" || continue
-				case $name in
-				*..*) ;;
-				tidemark/*) [ ! -f "include/$name" ] || continue ;;
-				*/*) ;;
-				*) [ ! -f "$1/$name" ] || continue ;;
-				esac
-				echo "$f includes $name"
-			done
+	set -- "$1" "$1"/*.[ch]
+	room=$1
+	shift
+	strays=$(includes "$@" /dev/null | while read -r file name; do
+		! lets_in "$room" "$name" || continue
+		case $name in
+		*..*) ;;
+		tidemark/*) [ ! -f "include/$name" ] || continue ;;
+		*/*) ;;
+		*) [ ! -f "$room/$name" ] || continue ;;
+		esac
+		echo "$file includes $name"
 	done)
 	same "$strays" ''
 }
@@ -211,19 +350,25 @@ top_is_tidy()
 }
 
 check "each header compiles alone" headers_alone
-check "lmdb.h is included in one file, daemon/core/store.c" lmdb_once
+check "lmdb.h is included in one file, daemon/lib/archive/store.c" lmdb_once
 check "libmilter is included under milter/ (and by tests) only" \
 	libmilter_in_its_room
 check "libnftables is included in one file, tools/egress/nft.c" nftables_once
 check "curses is included in one file of tools/ at most" curses_once
 check "libmicrohttpd is included in one file, tools/web/serve.c" \
 	microhttpd_once
-for room in include/tidemark daemon/core daemon/text daemon/memory \
-	daemon/reputation daemon milter tools tools/*/; do
+check "every room of the library has a place in the order" \
+	every_room_has_a_place
+for room in $lib_rooms; do
+	check "$room includes what comes before it, and its own" \
+		looks_back "$room"
+done
+check "nothing in the library calls what comes after it" calls_back
+for room in daemon daemon/supervisor daemon/collector daemon/control \
+	milter milter/*/ tools tools/*/; do
 	room=${room%/}
-	[ ! -d "$room" ] ||
-		check "$room includes contracts and its own files only" \
-			stays_in "$room"
+	ls "$room"/*.c >/dev/null 2>&1 || continue
+	check "$room includes contracts and its own files only" stays_in "$room"
 done
 check "no search path leads from room to room" no_search_paths
 check "the library prints nothing" prints_nothing

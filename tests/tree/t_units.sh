@@ -83,7 +83,7 @@ stops_in_time()
 {
 	grace=$(sed -n 's/^#shutdown_grace = //p' conf/tidemark.conf)
 	margin=$(sed -n 's/^#define STOP_MARGIN_MS \([0-9]*\).*/\1/p' \
-		daemon/supervisor.c)
+		daemon/supervisor/supervisor.c)
 	below "$(($(seconds "$grace") + 2 * margin / 1000))" \
 		"$(seconds "$(value TimeoutStopSec)")"
 }
@@ -101,7 +101,7 @@ same_folders()
 # live.c tells boots apart by a file that ProcSubset=pid would hide.
 sees_boot_id()
 {
-	! grep -q /proc/sys/kernel/random/boot_id daemon/core/live.c ||
+	! grep -q /proc/sys/kernel/random/boot_id daemon/lib/archive/live.c ||
 		! grep -q '^ProcSubset=pid' "$unit"
 }
 

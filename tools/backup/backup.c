@@ -19,7 +19,7 @@
  * Crash: of the daemon before K2: no answer, no backup.  Of the tool before
  *        K5: a folder NAME.PID.partial is left, which nobody takes for a
  *        backup.  Its read transaction is swept by the collector.
- * Test:  tests/tools/t_backup.sh
+ * Test:  tests/tools/backup/t_backup.sh
  */
 #include <dirent.h>
 #include <errno.h>
@@ -40,9 +40,9 @@
 #include "../order.h"
 #include "../read/output.h"
 #include "../progress.h"
-#include "tidemark/checkpoint.h"
-#include "tidemark/clock.h"
-#include "tidemark/files.h"
+#include "tidemark/archive/checkpoint.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/files.h"
 #include "../tool.h"
 
 #define COLLECTOR_ENDS_MS 15000 /* one that outlives its supervisor */

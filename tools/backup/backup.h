@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tidemark/archive.h"
-#include "tidemark/config.h"
-#include "tidemark/err.h"
+#include "tidemark/archive/archive.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/base/err.h"
 
 #define BACKUP_FORMAT 1u
 #define BACKUP_FILES_MAX 128u

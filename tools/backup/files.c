@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "backup.h"
-#include "tidemark/files.h"
+#include "tidemark/base/files.h"
 
 int
 backup_sync_dir(const char *dir, struct tide_err *err)

@@ -13,8 +13,8 @@
 
 #include "backup.h"
 #include "../progress.h"
-#include "tidemark/clock.h"
-#include "tidemark/files.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/files.h"
 
 #define MANIFEST_MAX (256u << 10)
 #define PIECE (1u << 20)

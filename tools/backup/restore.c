@@ -17,7 +17,8 @@
  *        archive is of no account (archive.h).  After it: the new state.
  *        Copies that are left over are overwritten by the next restore.
  * Fault: before the last rename, what was moved is moved back.
- * Test:  tests/tools/t_backup.sh, which kills it before each of these steps
+ * Test:  tests/tools/backup/t_backup.sh, which kills it before each of these
+ *        steps
  */
 #include <errno.h>
 #include <pwd.h>
@@ -30,8 +31,8 @@
 #include "backup.h"
 #include "../read/json.h"
 #include "../read/output.h"
-#include "tidemark/clock.h"
-#include "tidemark/files.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/files.h"
 #include "../tool.h"
 
 struct restoring {

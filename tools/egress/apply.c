@@ -17,7 +17,7 @@
 #include "egress.h"
 #include "../read/json.h"
 #include "../read/output.h"
-#include "tidemark/clock.h"
+#include "tidemark/base/clock.h"
 
 #define POLL_MS 2000u
 #define AWAY_S 2

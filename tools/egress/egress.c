@@ -7,7 +7,7 @@
 
 #include "egress.h"
 #include "../read/output.h"
-#include "tidemark/units.h"
+#include "tidemark/base/units.h"
 
 enum {
 	OPT_FOR = OPT_OWN,

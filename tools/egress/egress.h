@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "tidemark/egress.h"
+#include "tidemark/egress/egress.h"
 #include "../tool.h"
 
 struct egress_options {

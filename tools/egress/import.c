@@ -9,7 +9,7 @@
 #include "egress.h"
 #include "../read/json.h"
 #include "../read/output.h"
-#include "tidemark/clock.h"
+#include "tidemark/base/clock.h"
 
 #define COMPLAINTS_MOST 20
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "egress.h"
-#include "tidemark/clock.h"
+#include "tidemark/base/clock.h"
 
 #define REPLY_MOST 4096 /* bytes of one reply, all its lines */
 

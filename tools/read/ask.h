@@ -4,8 +4,8 @@
 #ifndef TOOLS_READ_ASK_H
 #define TOOLS_READ_ASK_H
 
-#include "tidemark/config.h"
-#include "tidemark/line.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/base/line.h"
 
 struct ask {
 	struct tide_line_in in;

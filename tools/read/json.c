@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "json.h"
-#include "tidemark/clock.h"
+#include "tidemark/base/clock.h"
 
 /* ---- strings ----------------------------------------------------------- */
 

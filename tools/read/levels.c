@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "levels.h"
-#include "tidemark/classes.h"
-#include "tidemark/clock.h"
-#include "tidemark/strings.h"
+#include "tidemark/flow/classes.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/flow/strings.h"
 
 uint32_t
 levels_count(const struct view *v)

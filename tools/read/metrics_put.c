@@ -9,8 +9,8 @@
 
 #include "json.h"
 #include "metrics.h"
-#include "tidemark/classes.h"
-#include "tidemark/clock.h"
+#include "tidemark/flow/classes.h"
+#include "tidemark/base/clock.h"
 #include "view_flow.h"
 
 #define LABELS 3

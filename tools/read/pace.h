@@ -5,8 +5,8 @@
 #ifndef TOOLS_READ_PACE_H
 #define TOOLS_READ_PACE_H
 
-#include "tidemark/history.h"
-#include "tidemark/latency.h"
+#include "tidemark/map/history.h"
+#include "tidemark/shared/latency.h"
 #include "view.h"
 
 #define PACE_RECENT 5u /* seconds that "now" is the mean of */

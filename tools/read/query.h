@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "ask.h"
-#include "tidemark/query.h"
+#include "tidemark/ask/query.h"
 
 /* As it stands on the command line; paths "-" are standard input. */
 struct inquiry {

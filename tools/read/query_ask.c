@@ -7,7 +7,7 @@
 
 #include "output.h"
 #include "query.h"
-#include "tidemark/clock.h"
+#include "tidemark/base/clock.h"
 
 /* ---- the answer -------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 
 #include "output.h"
 #include "query.h"
-#include "tidemark/text.h"
+#include "tidemark/text/text.h"
 
 #define PIECE 4096u /* of text, in one line */
 

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tidemark/clock.h"
-#include "tidemark/files.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/files.h"
 #include "torn.h"
 #include "view.h"
 

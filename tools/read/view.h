@@ -9,9 +9,9 @@
 
 #include <netinet/in.h>
 
-#include "tidemark/archive.h"
-#include "tidemark/map.h"
-#include "tidemark/window.h"
+#include "tidemark/archive/archive.h"
+#include "tidemark/map/map.h"
+#include "tidemark/map/window.h"
 
 struct view {
 	struct tide_map *map;

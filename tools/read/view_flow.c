@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "output.h"
-#include "tidemark/classes.h"
-#include "tidemark/clock.h"
-#include "tidemark/strings.h"
+#include "tidemark/flow/classes.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/flow/strings.h"
 #include "view_flow.h"
 
 /* ---- buckets ----------------------------------------------------------- */

@@ -4,7 +4,7 @@
 #ifndef TOOLS_READ_VIEW_FLOW_H
 #define TOOLS_READ_VIEW_FLOW_H
 
-#include "tidemark/bans.h"
+#include "tidemark/flow/bans.h"
 #include "view.h"
 
 struct view_bucket {

@@ -11,7 +11,7 @@
 #ifndef TOOLS_READ_WATER_H
 #define TOOLS_READ_WATER_H
 
-#include "tidemark/classes.h"
+#include "tidemark/flow/classes.h"
 #include "view.h"
 
 struct water_item {

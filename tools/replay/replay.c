@@ -13,14 +13,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tidemark/verdict.h"
+#include "tidemark/flow/verdict.h"
 #include "../read/output.h"
 #include "replay.h"
 #include "report.h"
-#include "tidemark/classes.h"
-#include "tidemark/clock.h"
-#include "tidemark/lists.h"
-#include "tidemark/units.h"
+#include "tidemark/flow/classes.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/settings/lists.h"
+#include "tidemark/base/units.h"
 #include "../tool.h"
 
 #define BUCKETS (1u << 20)

@@ -5,9 +5,9 @@
 #ifndef TOOLS_REPLAY_REPLAY_H
 #define TOOLS_REPLAY_REPLAY_H
 
-#include "tidemark/config.h"
-#include "tidemark/keys.h"
-#include "tidemark/pool.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/flow/pool.h"
 
 /* ---- lines ------------------------------------------------------------- */
 

@@ -8,9 +8,9 @@
 #include "../read/json.h"
 #include "../read/output.h"
 #include "report.h"
-#include "tidemark/classes.h"
-#include "tidemark/sizing.h"
-#include "tidemark/units.h"
+#include "tidemark/flow/classes.h"
+#include "tidemark/settings/sizing.h"
+#include "tidemark/base/units.h"
 
 #define SHOWN 20u /* keys that are listed for the eye */
 

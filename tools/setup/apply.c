@@ -17,7 +17,7 @@
 #include "journal.h"
 #include "plan.h"
 #include "text.h"
-#include "tidemark/files.h"
+#include "tidemark/base/files.h"
 
 struct step {
 	char *real;	     /* links followed */

@@ -16,7 +16,7 @@
 #include "../read/output.h"
 #include "plan_sendmail.h"
 #include "text.h"
-#include "tidemark/files.h"
+#include "tidemark/base/files.h"
 
 /* A place to build in: as we name its files, and as the programs do. */
 struct site {

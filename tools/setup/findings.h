@@ -2,7 +2,7 @@
  * setup, findings - what can be wrong with a set-up, in one table.
  *
  * A note is no fault: it says what somebody should know.  Each finding is in
- * tidemark-setup(1) and has a case in tests/tools/t_setup.sh.
+ * tidemark-setup(1) and has a case in tests/tools/setup/t_setup.sh.
  */
 #ifndef TOOLS_SETUP_FINDINGS_H
 #define TOOLS_SETUP_FINDINGS_H

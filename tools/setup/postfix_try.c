@@ -12,7 +12,7 @@
 #include "../read/output.h"
 #include "postfix.h"
 #include "text.h"
-#include "tidemark/files.h"
+#include "tidemark/base/files.h"
 
 struct attempt {
 	const struct postfix *was;

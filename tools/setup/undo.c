@@ -14,7 +14,7 @@
 #include "journal.h"
 #include "plan.h"
 #include "text.h"
-#include "tidemark/files.h"
+#include "tidemark/base/files.h"
 
 static void
 say_undone(const struct setup *s, const char *path, const char *what)

@@ -8,7 +8,7 @@
 
 #include "../order.h"
 #include "top.h"
-#include "../why.h"
+#include "../flow/why.h"
 
 char *
 act_why(const struct top *t, const char *key)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "tidemark/strings.h"
+#include "tidemark/flow/strings.h"
 #include "top.h"
 
 enum { NAME, BYTES, SHARE, USED, CAPACITY, WHAT };

@@ -7,7 +7,7 @@
 
 #include "../read/json.h"
 #include "../read/pace.h"
-#include "tidemark/clock.h"
+#include "tidemark/base/clock.h"
 #include "top.h"
 #include "../read/torn.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../read/json.h"
-#include "tidemark/clock.h"
+#include "tidemark/base/clock.h"
 #include "top.h"
 
 #define COLUMNS_MOST 16

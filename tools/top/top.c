@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tidemark/clock.h"
-#include "tidemark/units.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/units.h"
 #include "top.h"
 
 #define WAIT_MS 100

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include "tidemark/clock.h"
+#include "tidemark/base/clock.h"
 #include "desk.h"
 #include "screen.h"
 #include "../read/torn.h"

@@ -11,7 +11,7 @@
 #include "../read/output.h"
 #include "../read/query.h"
 #include "asking.h"
-#include "tidemark/clock.h"
+#include "tidemark/base/clock.h"
 
 #define AT_ONCE 4
 #define LONGEST_MS 60000u /* then it is answered with what was found */

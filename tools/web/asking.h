@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "tidemark/config.h"
+#include "tidemark/settings/config.h"
 
 enum asking_form { ASKING_TEXT, ASKING_NDJSON };
 

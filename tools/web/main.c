@@ -19,7 +19,7 @@
 
 #include "../read/torn.h"
 #include "serve.h"
-#include "tidemark/listen.h"
+#include "tidemark/base/listen.h"
 
 struct wish {
 	const char *conf, *user;

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "../read/torn.h"
-#include "tidemark/clock.h"
+#include "tidemark/base/clock.h"
 #include "sample.h"
 
 #define FRESH_MS 400 /* who asks within this time gets the same */

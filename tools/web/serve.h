@@ -8,7 +8,7 @@
 #define WEB_SERVE_H
 
 #include "sample.h"
-#include "tidemark/err.h"
+#include "tidemark/base/err.h"
 
 struct server;
 

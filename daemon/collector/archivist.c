@@ -1,0 +1,311 @@
+/*
+ * archivist - the thread that may wait for a disk: lapses, sealing,
+ * checkpoints, expiry; and what takes long, as clearing old bulk counts.
+ * Mail never waits for it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "collector.h"
+#include "sharing.h"
+#include "tidemark/archive/checkpoint.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/egress/egress.h"
+#include "tidemark/base/log.h"
+
+#define ROUND_MS 100
+#define EXPIRE_EVERY_MS 60000
+#define COMPLAIN_EVERY_MS 60000
+#define ERRAND_WAIT_S 30
+
+struct archivist {
+	struct collector *c;
+	struct tide_config config; /* a copy for this round */
+	uint64_t want[ERRANDS];	   /* errands seen at its start */
+	bool asked[ERRANDS];
+	uint64_t checkpoint_ms; /* monotonic; the last one */
+	uint64_t expired_ms;
+	uint64_t complained_ms;
+	uint64_t failures; /* in a row */
+	struct tide_bulk_turn bulk;
+};
+
+/* ---- trouble ----------------------------------------------------------- */
+
+static void
+went_wrong(struct archivist *a, const struct tide_err *err)
+{
+	uint64_t now = tide_clock_mono_ms();
+
+	a->failures++;
+	tide_count(a->c->map->counters, TIDE_COUNT_ARCHIVE_FAILURES, 1);
+	atomic_store(&a->c->map->control->archive_failing, a->failures);
+	if (a->failures > 1 && now < a->complained_ms + COMPLAIN_EVERY_MS)
+		return;
+	a->complained_ms = now;
+	tide_log(
+	    TIDE_LOG_ERROR, "archive: %s (will be tried again)", err->text);
+}
+
+static void
+went_well(struct archivist *a)
+{
+	if (a->failures > 0)
+		tide_log(TIDE_LOG_INFO,
+		    "archive: working again after %llu "
+		    "failures",
+		    (unsigned long long)a->failures);
+	a->failures = 0;
+	atomic_store(&a->c->map->control->archive_failing, 0);
+}
+
+/* ---- what it does ------------------------------------------------------ */
+
+/* What tools may read without asking us. */
+static void
+publish_summary(struct archivist *a)
+{
+	struct tide_control *control = a->c->map->control;
+	struct tide_archive_summary sum;
+	struct tide_err err;
+
+	if (tide_archive_summary(&a->c->archive, &sum, &err) < 0)
+		return;
+	atomic_store(&control->archive_windows, sum.windows);
+	atomic_store(&control->archive_bytes, sum.bytes);
+	atomic_store(&control->archive_from_ms, sum.from_ms);
+	atomic_store(&control->archive_until_ms, sum.until_ms);
+	atomic_store(&control->archive_wire, sum.wire);
+	atomic_store(&control->archive_text, sum.text);
+	atomic_store(&control->archive_kept, sum.kept);
+}
+
+/* PROTOCOL lapses, the consumer: C1 to C3 of map.h. */
+static int
+take_lapses(struct archivist *a, struct tide_err *err)
+{
+	struct tide_acceptor *from = a->c->map->acceptor;
+	uint64_t tail =
+	    atomic_load_explicit(&from->lapse_tail, memory_order_relaxed);
+	uint64_t head = atomic_load_explicit(
+	    &from->lapse_head, memory_order_acquire); /* C1 */
+
+	if (head - tail > TIDE_LAPSES) /* bytes another process wrote */
+		tail = head - TIDE_LAPSES;
+	for (; tail != head; tail++) {
+		struct tide_lapse lapse = from->lapse[tail % TIDE_LAPSES];
+
+		if (tide_archive_put_lapse(&a->c->archive, &lapse, err) < 0)
+			return -1; /* C2 */
+		atomic_store_explicit(
+		    &from->lapse_tail, tail + 1, memory_order_release); /* C3 */
+		tide_count(a->c->map->counters, TIDE_COUNT_LAPSES, 1);
+	}
+	return 0;
+}
+
+static int
+seal(struct archivist *a, uint64_t span_ms, struct tide_err *err)
+{
+	int sealed = tide_sealer_round(
+	    &a->c->sealer, tide_clock_wall_ms(), span_ms, err);
+
+	if (sealed > 0) {
+		went_well(a);
+		publish_summary(a);
+	}
+	return sealed;
+}
+
+/* Seal what is open, for an errand or at the end. */
+static int
+seal_now(struct archivist *a, struct tide_err *err)
+{
+	const struct timespec nap = { .tv_nsec = 2000000 };
+	int tries, rc = seal(a, 0, err);
+
+	for (tries = 0; rc == 0 && tries < 1000; tries++) {
+		(void)nanosleep(&nap, NULL);
+		rc = seal(a, UINT64_MAX / 2, err);
+	}
+	if (rc == 0)
+		return tide_err_set(err,
+		    "workers are still filling the window; it will be sealed "
+		    "when they are done");
+	return rc < 0 ? -1 : 0;
+}
+
+static int
+checkpoint(struct archivist *a, struct tide_err *err)
+{
+	uint64_t now = tide_clock_wall_ms();
+
+	a->checkpoint_ms = tide_clock_mono_ms();
+	if (tide_checkpoint_write(&a->c->archive, a->c->map, now, err) < 0)
+		return -1;
+	atomic_store(&a->c->map->control->checkpoint_ms, now);
+	tide_count(a->c->map->counters, TIDE_COUNT_CHECKPOINTS, 1);
+	went_well(a);
+	return 0;
+}
+
+static void
+leave_ban(void *arg, const struct tide_ban *ban)
+{
+	(void)arg;
+	(void)ban;
+}
+
+static int
+expire(struct archivist *a, struct tide_err *err)
+{
+	uint64_t now = tide_clock_wall_ms();
+	uint64_t before =
+	    now > a->config.retain_for ? now - a->config.retain_for : 0;
+	unsigned dropped;
+
+	a->expired_ms = tide_clock_mono_ms();
+	(void)tide_store_reap(a->c->archive.store);
+	if (tide_archive_expire(&a->c->archive, before, a->config.retain_size,
+		&dropped, err) < 0)
+		return -1;
+	tide_count(a->c->map->counters, TIDE_COUNT_WINDOWS_EXPIRED, dropped);
+	publish_summary(a);
+	/* the map's table needs none: who looks there looks at the time */
+	if (tide_archive_walk_bans(&a->c->archive, now, leave_ban, NULL, err) <
+	    0)
+		return -1;
+	return tide_archive_expire_egress(&a->c->archive, now, err) < 0 ? -1
+									: 0;
+}
+
+/* ---- errands ----------------------------------------------------------- */
+
+int
+archivist_ask(struct collector *c, enum errand errand, struct tide_err *err)
+{
+	struct timespec until;
+	uint64_t mine;
+	int rc = 0;
+
+	(void)clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += ERRAND_WAIT_S;
+	(void)pthread_mutex_lock(&c->lock);
+	mine = ++c->wanted[errand];
+	(void)pthread_cond_broadcast(&c->changed);
+	while (rc == 0 && c->done[errand] < mine && !c->stop)
+		rc = pthread_cond_timedwait(&c->changed, &c->lock, &until);
+	if (c->done[errand] < mine)
+		rc = tide_err_set(err, "it is not done yet");
+	else if (c->failure[errand].text[0] != '\0')
+		rc = tide_err_set(err, "%s", c->failure[errand].text);
+	else
+		rc = 0;
+	(void)pthread_mutex_unlock(&c->lock);
+	return rc;
+}
+
+static void
+report(
+    struct archivist *a, enum errand errand, int rc, const struct tide_err *err)
+{
+	if (!a->asked[errand])
+		return;
+	(void)pthread_mutex_lock(&a->c->lock);
+	a->c->done[errand] = a->want[errand];
+	a->c->failure[errand] = *err;
+	if (rc == 0)
+		a->c->failure[errand].text[0] = '\0';
+	(void)pthread_cond_broadcast(&a->c->changed);
+	(void)pthread_mutex_unlock(&a->c->lock);
+}
+
+/* ---- the rounds -------------------------------------------------------- */
+
+static void
+do_round(struct archivist *a)
+{
+	uint64_t now = tide_clock_mono_ms();
+	struct tide_err err = { "" };
+	int rc;
+
+	if (take_lapses(a, &err) < 0)
+		went_wrong(a, &err);
+	reputation_round(a->c);
+	spam_round(a->c, a->config.spam_generation);
+	if (commit_bans(a->c, &a->config, &err) < 0)
+		went_wrong(a, &err);
+	rc = a->asked[ERRAND_SEAL] ? seal_now(a, &err)
+				   : seal(a, a->config.window_span, &err);
+	if (rc < 0 && !a->asked[ERRAND_SEAL])
+		went_wrong(a, &err);
+	report(a, ERRAND_SEAL, rc < 0 ? -1 : 0, &err);
+	if (sharing_turn(a->c, &a->bulk, a->config.bulk_span))
+		tide_count(a->c->map->counters, TIDE_COUNT_BULK_TURNS, 1);
+	if (a->asked[ERRAND_CHECKPOINT] || rc > 0 ||
+	    now >= a->checkpoint_ms + a->config.checkpoint_every) {
+		rc = checkpoint(a, &err);
+		if (rc < 0)
+			went_wrong(a, &err);
+		report(a, ERRAND_CHECKPOINT, rc, &err);
+	}
+	if (now >= a->expired_ms + EXPIRE_EVERY_MS && expire(a, &err) < 0)
+		went_wrong(a, &err);
+}
+
+/* Sleep until the next round or until somebody wants something; true when
+ * it is time to end. */
+static bool
+wait_for_round(struct archivist *a)
+{
+	struct collector *c = a->c;
+	struct timespec until;
+	bool stop;
+	int i, rc = 0;
+
+	(void)clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += ROUND_MS * 1000000L;
+	if (until.tv_nsec >= 1000000000L) {
+		until.tv_nsec -= 1000000000L;
+		until.tv_sec++;
+	}
+	(void)pthread_mutex_lock(&c->lock);
+	while (rc == 0 && !c->stop && !c->bans_queued &&
+	    c->wanted[0] == c->done[0] && c->wanted[1] == c->done[1])
+		rc = pthread_cond_timedwait(&c->changed, &c->lock, &until);
+	a->config = c->config;
+	for (i = 0; i < ERRANDS; i++) {
+		a->want[i] = c->wanted[i];
+		a->asked[i] = c->wanted[i] != c->done[i];
+	}
+	stop = c->stop;
+	(void)pthread_mutex_unlock(&c->lock);
+	return stop;
+}
+
+/* At the end everything goes to the archive, so that a stopped daemon can be
+ * asked with --offline and nothing depends on the live file. */
+static void
+put_everything_away(struct archivist *a)
+{
+	struct tide_err err;
+
+	if (take_lapses(a, &err) < 0 || seal_now(a, &err) < 0 ||
+	    checkpoint(a, &err) < 0)
+		tide_log(TIDE_LOG_ERROR, "archive: at the end: %s", err.text);
+}
+
+void *
+archivist_run(void *arg)
+{
+	struct archivist a = { .c = arg };
+
+	a.checkpoint_ms = tide_clock_mono_ms();
+	publish_summary(&a);
+	while (!wait_for_round(&a))
+		do_round(&a);
+	put_everything_away(&a);
+	return NULL;
+}

@@ -1,0 +1,353 @@
+/*
+ * banning - how long, durable, and in the map.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "collector.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/log.h"
+
+static struct tide_key
+key_of(const struct tide_ban *ban)
+{
+	struct tide_key key = { .length = ban->length };
+
+	memcpy(key.text, ban->key, ban->length);
+	return key;
+}
+
+/* Two threads publish: what is in the map may be the later writing. */
+void
+publish_ban(struct collector *c, const struct tide_ban *ban)
+{
+	const uint8_t *secret = c->map->flow.head->secret;
+	struct tide_key key = key_of(ban);
+	struct tide_ban there;
+
+	(void)pthread_mutex_lock(&c->ban_lock);
+	if (!tide_bans_find(c->map->bans, secret, &key, 0, &there) ||
+	    !tide_ban_is_newer(&there, ban))
+		tide_bans_publish(c->map->bans, secret, ban);
+	(void)pthread_mutex_unlock(&c->ban_lock);
+	egress_touch(c, TIDE_EGRESS_BAN);
+}
+
+/* ---- overflows (B2) ---------------------------------------------------- */
+
+/* Those works that are to be stored now. */
+struct batch {
+	struct collector *c;
+	const struct tide_config *config;
+	struct tide_ban ban[BAN_WORKS];
+	bool first[BAN_WORKS];
+	unsigned work[BAN_WORKS]; /* which one it is */
+	unsigned count;
+};
+
+static void
+gather(struct batch *b)
+{
+	struct collector *c = b->c;
+	unsigned i;
+
+	(void)pthread_mutex_lock(&c->lock);
+	c->bans_queued = false;
+	for (i = 0; i < BAN_WORKS; i++) {
+		if (c->work[i].used && !c->work[i].durable) {
+			b->ban[b->count] = c->work[i].ban;
+			b->work[b->count++] = i;
+		}
+	}
+	(void)pthread_mutex_unlock(&c->lock);
+}
+
+/* Within the transaction: one that was lifted meanwhile is not stored. */
+static enum tide_ban_fate
+decide(void *arg, size_t i, struct tide_ban *ban, const struct tide_ban *old)
+{
+	struct batch *b = arg;
+	const struct ban_work *w = &b->c->work[b->work[i]];
+	const struct tide_limit *l =
+	    &b->config->profile[w->profile].group[ban->group];
+	const struct tide_ban_terms terms = { .now_ms = tide_clock_wall_ms(),
+		.lasts_ms = l->ban,
+		.most_ms = b->config->ban_most };
+	enum tide_ban_outcome outcome;
+	bool lifted;
+
+	(void)pthread_mutex_lock(&b->c->lock);
+	lifted = w->lifted;
+	(void)pthread_mutex_unlock(&b->c->lock);
+	if (lifted)
+		return TIDE_BAN_LEAVE;
+	outcome = tide_ban_settle(ban, old, &terms);
+	b->first[i] = outcome == TIDE_BAN_MADE;
+	return outcome == TIDE_BAN_KNOWN ? TIDE_BAN_LEAVE : TIDE_BAN_STORE;
+}
+
+static void
+hand_back(struct batch *b)
+{
+	struct collector *c = b->c;
+	unsigned i;
+
+	(void)pthread_mutex_lock(&c->lock);
+	for (i = 0; i < b->count; i++) {
+		struct ban_work *w = &c->work[b->work[i]];
+
+		w->settled = b->ban[i];
+		w->first = b->first[i];
+		w->durable = true;
+	}
+	(void)pthread_mutex_unlock(&c->lock);
+}
+
+/* Everything that is queued, in one transaction. */
+int
+commit_bans(
+    struct collector *c, const struct tide_config *config, struct tide_err *err)
+{
+	struct batch b = { .c = c, .config = config };
+
+	gather(&b);
+	if (b.count == 0)
+		return 0;
+	if (tide_archive_change_bans(
+		&c->archive, b.ban, b.count, decide, &b, err) < 0)
+		return -1;
+	hand_back(&b);
+	return (int)b.count;
+}
+
+/* ---- by hand ----------------------------------------------------------- */
+
+static enum tide_ban_fate
+decide_by_hand(
+    void *arg, size_t i, struct tide_ban *ban, const struct tide_ban *old)
+{
+	const struct tide_ban_terms *terms = arg;
+
+	(void)i;
+	(void)tide_ban_settle(ban, old, terms);
+	return TIDE_BAN_STORE;
+}
+
+int
+ban_by_hand(struct collector *c, const struct tide_key *key, uint64_t for_ms,
+    const char *reason, struct tide_ban *ban, struct tide_err *err)
+{
+	struct tide_ban_terms terms = { .now_ms = tide_clock_wall_ms() };
+	int rc;
+
+	memset(ban, 0, sizeof *ban);
+	ban->until_ms = terms.now_ms + for_ms;
+	ban->times = 1;
+	ban->group = TIDE_BAN_MANUAL;
+	ban->length = key->length;
+	memcpy(ban->key, key->text, key->length);
+	(void)snprintf(ban->reason, sizeof ban->reason, "%s", reason);
+	(void)pthread_mutex_lock(&c->hand_lock);
+	rc = tide_archive_change_bans(
+	    &c->archive, ban, 1, decide_by_hand, &terms, err);
+	if (rc == 0)
+		publish_ban(c, ban);
+	(void)pthread_mutex_unlock(&c->hand_lock);
+	if (rc == 0)
+		tide_log(TIDE_LOG_WARNING, "ban: key=%s by hand for %llu s",
+		    ban->key,
+		    (unsigned long long)(ban->until_ms - terms.now_ms) / 1000);
+	return rc;
+}
+
+/* What is on its way to a ban on the key will be none; is there any? */
+static bool
+lift_work(struct collector *c, const struct tide_ban *ban)
+{
+	bool any = false;
+	unsigned i;
+
+	(void)pthread_mutex_lock(&c->lock);
+	for (i = 0; i < BAN_WORKS; i++) {
+		struct ban_work *w = &c->work[i];
+
+		if (w->used && w->ban.length == ban->length &&
+		    memcmp(w->ban.key, ban->key, ban->length) == 0)
+			any = w->lifted = true;
+	}
+	(void)pthread_mutex_unlock(&c->lock);
+	return any;
+}
+
+struct lifting {
+	struct collector *c;
+	struct tide_ban old; /* as it was stored */
+	bool stood, coming;
+};
+
+/*
+ * Within the transaction, so that what is queued later is also stored later:
+ * it is another ban, and stays.
+ */
+static enum tide_ban_fate
+decide_to_lift(
+    void *arg, size_t i, struct tide_ban *ban, const struct tide_ban *old)
+{
+	struct lifting *l = arg;
+
+	(void)i;
+	l->coming = lift_work(l->c, ban);
+	l->stood = old != NULL;
+	if (old != NULL)
+		l->old = *old;
+	return TIDE_BAN_DELETE;
+}
+
+/* From the map, unless a new one has been made since. */
+static bool
+withdraw(
+    struct collector *c, const struct tide_key *key, const struct lifting *l)
+{
+	const uint8_t *secret = c->map->flow.head->secret;
+	struct tide_ban there;
+	bool gone = false;
+
+	(void)pthread_mutex_lock(&c->ban_lock);
+	if (tide_bans_find(c->map->bans, secret, key, 0, &there) &&
+	    (!l->stood || !tide_ban_is_newer(&there, &l->old)))
+		gone = tide_bans_withdraw(c->map->bans, secret, key);
+	(void)pthread_mutex_unlock(&c->ban_lock);
+	return gone;
+}
+
+static int
+lift(struct collector *c, const struct tide_key *key, struct tide_ban *was,
+    struct tide_err *err)
+{
+	struct lifting l = { .c = c };
+	struct tide_ban ban = { .length = key->length };
+	int rc;
+
+	memcpy(ban.key, key->text, key->length);
+	(void)pthread_mutex_lock(&c->hand_lock);
+	rc = tide_archive_change_bans(
+	    &c->archive, &ban, 1, decide_to_lift, &l, err);
+	if (rc == 0)
+		rc = withdraw(c, key, &l) || l.stood || l.coming;
+	(void)pthread_mutex_unlock(&c->hand_lock);
+	egress_touch(c, TIDE_EGRESS_BAN);
+	*was = l.old;
+	return rc;
+}
+
+int
+unban(struct collector *c, const struct tide_key *key, struct tide_ban *was,
+    struct tide_err *err)
+{
+	int rc = lift(c, key, was, err);
+
+	if (rc == 1)
+		tide_log(TIDE_LOG_WARNING, "ban: key=%s lifted", key->text);
+	return rc;
+}
+
+/* ---- forgetting -------------------------------------------------------- */
+
+#define FORGET_BATCH 64u /* keys found in one look */
+
+struct found {
+	means_key *means;
+	void *arg;
+	struct tide_key key[FORGET_BATCH];
+	unsigned keys;
+	unsigned all; /* also those for which there was no room */
+};
+
+static void
+note_key(struct found *f, const char *text, size_t length)
+{
+	struct tide_key *key = &f->key[f->keys];
+
+	f->all++;
+	if (f->keys == FORGET_BATCH)
+		return;
+	memset(key, 0, sizeof *key);
+	key->length = (uint8_t)length;
+	memcpy(key->text, text, length);
+	f->keys++;
+}
+
+static int
+find_stored(void *arg, struct tide_bytes key, struct tide_bytes value,
+    struct tide_err *err)
+{
+	struct found *f = arg;
+
+	(void)value;
+	(void)err;
+	if (key.size <= TIDE_KEY_MAX && f->means(f->arg, key.data, key.size))
+		note_key(f, key.data, key.size);
+	return 0;
+}
+
+/* Those that stand in the map alone. */
+static int
+find_published(struct collector *c, struct found *f, struct tide_txn *txn,
+    struct tide_err *err)
+{
+	struct tide_bytes value;
+	struct tide_ban ban;
+	uint32_t i;
+	int stored = 0;
+
+	for (i = 0; stored >= 0 && i < c->map->control->head.bans; i++) {
+		if (!tide_bans_at(c->map->bans, i, &ban) ||
+		    !f->means(f->arg, ban.key, ban.length))
+			continue;
+		stored = tide_txn_get(txn, TIDE_TABLE_BANS,
+		    tide_bytes(ban.key, ban.length), &value, err);
+		if (stored == 0)
+			note_key(f, ban.key, ban.length);
+	}
+	return stored < 0 ? -1 : 0;
+}
+
+/* In the archive, and in the map: also those whose time is over. */
+static int
+find_bans(struct collector *c, struct found *f, struct tide_err *err)
+{
+	struct tide_txn *txn = tide_txn_begin(c->archive.store, false, err);
+	int rc;
+
+	if (txn == NULL)
+		return -1;
+	rc = tide_txn_walk(
+	    txn, TIDE_TABLE_BANS, tide_bytes("", 0), find_stored, f, err);
+	if (rc == 0)
+		rc = find_published(c, f, txn, err);
+	tide_txn_abort(txn);
+	return rc;
+}
+
+int
+forget_bans(struct collector *c, means_key *means, void *arg, bool dry,
+    struct tide_err *err)
+{
+	struct found f = { .means = means, .arg = arg };
+	struct tide_ban was;
+	unsigned i, gone = 0;
+	int rc = 0;
+
+	do {
+		f.keys = f.all = 0;
+		if (find_bans(c, &f, err) < 0)
+			return -1;
+		if (dry)
+			return (int)f.all;
+		for (i = 0; rc >= 0 && i < f.keys; i++) {
+			rc = lift(c, &f.key[i], &was, err);
+			gone += rc == 1;
+		}
+	} while (rc >= 0 && f.all > f.keys);
+	return rc < 0 ? -1 : (int)gone;
+}

@@ -1,0 +1,200 @@
+/*
+ * collector - owner of the map and the only writer of the archive.
+ *
+ * Three kinds of threads: the first one keeps the pulse and takes signals;
+ * the archivist does everything that may wait for a disk; each control
+ * connection has one of its own.
+ */
+#ifndef DAEMON_COLLECTOR_H
+#define DAEMON_COLLECTOR_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../daemon.h"
+#include "tidemark/archive/archive.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/archive/checkpoint.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/egress/egress.h"
+#include "tidemark/map/map.h"
+#include "tidemark/flow/pool.h"
+#include "tidemark/archive/sealer.h"
+
+/* Work that a control thread may ask the archivist for. */
+enum errand { ERRAND_SEAL, ERRAND_CHECKPOINT, ERRANDS };
+
+/* An overflow on its way to a ban: PROTOCOL overflow in keeper.c. */
+#define BAN_WORKS 64u
+struct ban_work {
+	bool used, durable;
+	bool lifted; /* by hand, before anybody was told of it */
+	unsigned class, profile;
+	uint32_t number;	 /* of the overflow */
+	bool first;		 /* no ban stood */
+	struct tide_ban ban;	 /* as met */
+	struct tide_ban settled; /* as stored */
+};
+
+/*
+ * Work on the pool that a control thread wants done: chore.c.  It lies on the
+ * asker's stack; once taken up it is finished, and the asker waits for that.
+ */
+#define CHORE_KEYS (1 + TIDE_KEY_TIERS)
+struct chore {
+	enum {
+		CHORE_RESET,
+		CHORE_ADD,
+		CHORE_AUDIT,
+		CHORE_DRAIN,
+		CHORE_FORGET
+	} kind;
+	enum { CHORE_WAITS, CHORE_TAKEN, CHORE_DONE } state;
+	struct tide_key key[CHORE_KEYS];
+	unsigned class[CHORE_KEYS];   /* ADD: the key's */
+	uint64_t classes[CHORE_KEYS]; /* RESET: a bit for each that is meant */
+	unsigned keys;
+	tide_pool_means *means; /* FORGET: whose; */
+	void *arg;
+	bool dry;
+	uint64_t freed;	     /* until then something is in limbo */
+	unsigned count;	     /* the answer: buckets, or faults */
+	struct tide_err err; /* the first fault */
+	struct chore *next;
+};
+
+/* A running ban_hook. */
+#define HOOKS 16u
+struct hook {
+	pid_t pid; /* 0: none */
+	bool killed;
+	unsigned profile;
+	uint64_t began_ms; /* monotonic */
+};
+
+/* Lists of addresses, exceptions, signatures: reputation.c. */
+struct reputation {
+	pthread_mutex_t lock; /* over all changes to them */
+	uint64_t version;     /* of the list of addresses */
+	uint64_t base;	      /* the last change within its chunks */
+	uint64_t sequence;    /* the last change */
+	bool stale;	      /* the archive has what the map has not */
+	uint64_t spam_newest; /* generation, in the archive */
+	uint64_t spam_base;   /* the last record within its chunks */
+	uint64_t spam_sequence;
+};
+
+struct collector {
+	const struct options *options;
+	struct tide_map *map;
+	struct tide_archive archive;
+	struct tide_sealer sealer;   /* the archivist's alone */
+	struct tide_pool pool;	     /* the first thread's alone */
+	struct tide_carried carried; /* from another map, at start */
+	pthread_mutex_t ban_lock;    /* over writing to the map's bans */
+	pthread_mutex_t hand_lock;   /* one ban or unban by hand at a time */
+	struct reputation reputation;
+	pthread_mutex_t bulk_lock; /* over turning, and neighbours' cells */
+	bool sums_stale;	   /* the archive has what the map has not */
+	uint64_t audited_ms;	   /* monotonic */
+	struct hook hook[HOOKS];   /* the first thread's, too */
+
+	pthread_mutex_t lock; /* over what follows */
+	pthread_cond_t changed;
+	struct tide_config config;
+	uint64_t generation;
+	uint64_t wanted[ERRANDS], done[ERRANDS];
+	struct tide_err failure[ERRANDS]; /* "" if the last one went well */
+	struct ban_work work[BAN_WORKS];
+	bool bans_queued;
+	bool classes_stale; /* a reload changed them */
+	struct chore *chores;
+	uint64_t longest_ms; /* of all allowances, from empty to full */
+	uint64_t swept;	     /* slots of tokens, in this turn */
+	bool stop;
+
+	pthread_mutex_t egress_lock; /* over what follows */
+	pthread_cond_t egress_changed;
+	uint64_t egress_generation[TIDE_EGRESS_KINDS]; /* verbs_egress.c */
+};
+
+/* reload.c: check the file and take it over.  -1 with every complaint in
+ * *text (to be freed), and the old configuration stays. */
+int collector_reload(struct collector *, char **text);
+
+/* keeper.c: buckets and overflows. */
+int keeper_open(struct collector *, struct tide_err *);
+void keeper_round(struct collector *);
+
+/* hook.c: tell ban_hook; see what has become of those that run. */
+void hook_start(struct collector *, const struct tide_ban *, unsigned profile);
+void hook_round(struct collector *);
+
+/* banning.c */
+void publish_ban(struct collector *, const struct tide_ban *);
+/* All of certain keys, in archive and map, without a word in the log; only
+ * counted if dry.  How many, or -1. */
+typedef bool means_key(void *arg, const char *key, size_t length);
+int forget_bans(struct collector *, means_key *means, void *arg, bool dry,
+    struct tide_err *);
+/* How many were stored, or -1. */
+int
+commit_bans(struct collector *, const struct tide_config *, struct tide_err *);
+int ban_by_hand(struct collector *, const struct tide_key *, uint64_t for_ms,
+    const char *reason, struct tide_ban *, struct tide_err *);
+/* 1 lifted, 0 there was none, -1; what it was, or length 0 if it never stood. */
+int unban(struct collector *, const struct tide_key *, struct tide_ban *was,
+    struct tide_err *);
+
+/* reputation.c */
+struct tide_exception;
+struct tide_addresses_fresh;
+int reputation_open(struct collector *, struct tide_err *);
+/* The archivist's: what could not be done at once. */
+void reputation_round(struct collector *);
+/* A whole list, or one to be united with ours; *elements as they then are. */
+int reputation_install(struct collector *, struct tide_addresses_fresh *,
+    bool merge, struct tide_err *);
+/* 1 done, 0 it was not there, -1. */
+int reputation_change(
+    struct collector *, bool add, struct tide_hash, struct tide_err *);
+int reputation_except(struct collector *, const struct tide_exception *,
+    size_t n, struct tide_err *);
+int reputation_unexcept(
+    struct collector *, const struct tide_key *, struct tide_err *);
+
+/* verbs_egress.c: one of the lists has changed, or (KINDS) the settings. */
+void egress_touch(struct collector *, enum tide_egress_kind);
+
+/* spam.c */
+int spam_open(struct collector *, struct tide_err *);
+void spam_round(struct collector *, uint64_t span_ms);
+int spam_report(struct collector *, enum tide_spam_kind,
+    const struct tide_signatures *, uint64_t *generation, struct tide_err *);
+
+/* chore.c: have the first thread do it; -1 if it is not done yet. */
+int chore_ask(struct collector *, struct chore *, struct tide_err *);
+/* The first thread's side. */
+void chores_round(struct collector *);
+
+/* archivist.c */
+void *archivist_run(void *collector);
+/* Have it done and wait for it; -1 with why not. */
+int archivist_ask(struct collector *, enum errand, struct tide_err *);
+
+/* control.c */
+void *control_run(void *collector);
+/* Has this thread's client said more than was read of it? */
+bool control_has_more(void);
+
+/* verbs.c: answer one request; fd is the connection. */
+struct tide_line;
+void answer_request(
+    struct collector *, int fd, const struct tide_line *, bool may_change);
+
+/* verbs_query.c: the connection of this thread is over. */
+void forget_question(void);
+
+#endif

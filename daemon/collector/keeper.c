@@ -1,0 +1,315 @@
+/*
+ * keeper - the collector's first thread, as far as flow is concerned: drain,
+ * leak, and turn overflows into bans.
+ *
+ * PROTOCOL overflow: from a full bucket to a refused sender, nothing lost.
+ *  B1 the keeper meets an overflowed bucket, queues a ban, lets it be
+ *  B2 the archivist commits what is queued, all in one transaction
+ *  B3 the keeper meets it again (each round), publishes the ban in the map
+ *  B4 and only then leaves the overflow (pool.h: on_overflow returns true)
+ * Why:   a ban that anybody has seen is durable; until B4 the bucket itself
+ *        answers as overflowed, and who came past RCPT before B3 meets the
+ *        ban at the end of message, so nobody slips through in between; no
+ *        fsync ever holds up drain or leak.
+ * Crash: after B1, B2 or B3: the bucket is still overflowed, the next
+ *        collector starts at B1; the ban carries the overflows that it is
+ *        made of, by the map, class and number (buckets.h), stored in the
+ *        same transaction, so that B2 knows the same overflow again and
+ *        changes nothing.  A second overflow has another number.
+ * Test:  tests/daemon/lib/flow/t_bans.c, t_buckets.c,
+ *        tests/tools/flow/t_flow.sh
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "collector.h"
+#include "tidemark/flow/classes.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/flow/flow_state.h"
+#include "tidemark/base/log.h"
+#include "tidemark/settings/overrides.h"
+
+#define AUDIT_EVERY_MS 600000
+
+#define SLICES 4096u /* of the table of tokens, one a round */
+
+/* ---- overflows --------------------------------------------------------- */
+
+static bool
+is_same(const struct ban_work *w, const struct tide_overflow *o)
+{
+	return w->used && w->number == o->number && w->class == o->class &&
+	    w->ban.length == o->length &&
+	    memcmp(w->ban.key, o->key, o->length) == 0;
+}
+
+static struct ban_work *
+find_work(struct collector *c, const struct tide_overflow *o)
+{
+	unsigned i;
+
+	for (i = 0; i < BAN_WORKS; i++)
+		if (is_same(&c->work[i], o))
+			return &c->work[i];
+	return NULL;
+}
+
+static void
+queue_ban(
+    struct collector *c, const struct tide_overflow *o, struct tide_class_id id)
+{
+	unsigned i;
+
+	for (i = 0; i < BAN_WORKS && c->work[i].used; i++)
+		;
+	if (i == BAN_WORKS || o->length > TIDE_KEY_MAX)
+		return; /* asked again next round */
+	memset(&c->work[i], 0, sizeof c->work[i]);
+	c->work[i].used = true;
+	c->work[i].class = o->class;
+	c->work[i].profile = id.profile;
+	c->work[i].number = o->number;
+	c->work[i].ban = (struct tide_ban){ .times = o->times,
+		.map = (uint32_t)c->map->control->head.instance,
+		.cause = { tide_ban_cause(o->class, o->number) },
+		.group = (uint8_t)id.group,
+		.length = (uint8_t)o->length };
+	memcpy(c->work[i].ban.profile, c->config.profile[id.profile].name,
+	    TIDE_NAME_MAX);
+	memcpy(c->work[i].ban.key, o->key, o->length);
+	c->bans_queued = true;
+	(void)pthread_cond_broadcast(&c->changed);
+}
+
+static void
+announce(struct collector *c, const struct tide_ban *ban, unsigned profile)
+{
+	char until[32];
+
+	publish_ban(c, ban);
+	tide_count_profile(c->map->counters, profile, TIDE_COUNT_BANS_MADE, 1);
+	tide_log(TIDE_LOG_WARNING, "ban: key=%s group=%s until=%s times=%u",
+	    ban->key,
+	    ban->group < TIDE_GROUPS ? tide_group_name[ban->group] : "-",
+	    tide_clock_show(ban->until_ms, until, sizeof until), ban->times);
+}
+
+static bool
+enforce(
+    struct collector *c, const struct tide_overflow *o, struct tide_class_id id)
+{
+	struct ban_work *w = find_work(c, o);
+
+	if (w == NULL) {
+		queue_ban(c, o, id); /* B1 */
+		return false;
+	}
+	if (!w->durable)
+		return false;
+	if (!w->lifted)
+		announce(c, &w->settled, w->profile); /* B3 */
+	if (!w->lifted && w->first)
+		hook_start(c, &w->settled, w->profile);
+	w->used = false;
+	return true; /* B4 */
+}
+
+static bool
+on_overflow(void *arg, const struct tide_overflow *o)
+{
+	struct collector *c = arg;
+	struct tide_class_id id;
+	bool done = true;
+
+	(void)pthread_mutex_lock(&c->lock);
+	if (tide_class_describe(c->config.profiles, o->class, &id)) {
+		if (c->config.profile[id.profile].group[id.group].mode ==
+		    TIDE_MODE_ENFORCE)
+			done = enforce(c, o, id);
+		else
+			tide_count_profile(c->map->counters, id.profile,
+			    TIDE_COUNT_BANS_DRY, o->times);
+	}
+	(void)pthread_mutex_unlock(&c->lock);
+	return done;
+}
+
+/* ---- classes ----------------------------------------------------------- */
+
+static void
+set_classes(struct collector *c)
+{
+	uint64_t now = tide_clock_mono_ms(), leak = 0;
+	struct tide_class_id id;
+	uint32_t depth;
+	unsigned class;
+
+	for (class = 0; class < TIDE_CLASSES; class ++) {
+		depth = 0;
+		if (tide_class_describe(c->config.profiles, class, &id))
+			depth = tide_class_depth(&c->config, id, &leak);
+		tide_pool_set_class(&c->pool, class, depth, leak, now);
+	}
+	c->classes_stale = false;
+}
+
+/* ---- allowances -------------------------------------------------------- */
+
+/* What a sweep takes for too far ahead: nothing that any limit could say. */
+static void
+find_longest(struct collector *c)
+{
+	struct tide_overrides overrides = { 0 };
+	struct tide_allowance a[1 + TIDE_TOKENS_ALSO];
+	struct tide_err err;
+	uint64_t ms;
+	unsigned p;
+	int i;
+
+	if (tide_overrides_attach(&overrides, c->config.runtime_dir, &err) < 0)
+		tide_log(TIDE_LOG_WARNING, "%s", err.text);
+	c->longest_ms = tide_overrides_longest_ms(&overrides);
+	tide_overrides_free(&overrides);
+	for (p = 0; p < c->config.profiles; p++) {
+		const struct tide_profile *f = &c->config.profile[p];
+
+		if (tide_allowance_make(
+			&a[0], f->tokens_burst, f->tokens_rate, &err) < 0)
+			continue;
+		for (i = tide_tokens_also(f->tokens_also, a + 1, &err); i >= 0;
+		     i--) {
+			ms = tide_allowance_depth_ms(&a[i]);
+			if (ms > c->longest_ms)
+				c->longest_ms = ms;
+		}
+	}
+}
+
+/* A slice each round, all of them in about 20 s. */
+static void
+sweep_tokens(struct collector *c)
+{
+	const struct tide_tokens *t = &c->map->tokens;
+	struct tide_tokens_sweep found = { 0 };
+	uint64_t slice = t->capacity / SLICES;
+
+	if (slice < TIDE_TOKENS_BLOCK)
+		slice = TIDE_TOKENS_BLOCK;
+	tide_tokens_sweep(
+	    t, c->swept, slice, tide_clock_mono_ms(), c->longest_ms, &found);
+	c->swept = (c->swept + slice) % t->capacity;
+}
+
+/* ---- opening, and the rounds ------------------------------------------- */
+
+static void
+load_ban(void *arg, const struct tide_ban *ban)
+{
+	publish_ban(arg, ban);
+}
+
+static int
+open_pool(struct collector *c, struct tide_err *err)
+{
+	struct tide_flow *f = &c->map->flow;
+	uint8_t secret[16];
+
+	c->pool = (struct tide_pool){ .flow = f,
+		.slots = c->map->slots,
+		.slot_count = c->map->control->head.slots,
+		.on_overflow = on_overflow,
+		.arg = c };
+	if (f->head->shape.buckets != 0)
+		return tide_pool_rebuild(&c->pool, err);
+	if (getrandom(secret, sizeof secret, 0) != (ssize_t)sizeof secret)
+		return tide_err_errno(err, "drawing a secret");
+	f->head->shape = c->map->control->head.flow;
+	tide_pool_format(f, secret);
+	return 0;
+}
+
+/* What a map that is gone knew of senders, as it would be by now. */
+static void
+load_carried(struct collector *c)
+{
+	struct tide_carried *from = &c->carried;
+	uint64_t now = tide_clock_wall_ms(), mono = tide_clock_mono_ms();
+	uint64_t gone = now > from->taken_ms ? now - from->taken_ms : 0;
+	int class[TIDE_CLASSES];
+	unsigned buckets, tokens, distinct;
+
+	if (from->part[0].bytes == NULL && from->part[1].bytes == NULL)
+		return;
+	tide_classes_translate(
+	    &from->profiles, &c->map->control->head.profiles, class);
+	buckets =
+	    tide_flow_load(&c->pool, from->part[TIDE_CARRIED_BUCKETS].bytes,
+		from->part[TIDE_CARRIED_BUCKETS].size, class, gone);
+	tokens = tide_tokens_load(&c->map->tokens,
+	    from->part[TIDE_CARRIED_TOKENS].bytes,
+	    from->part[TIDE_CARRIED_TOKENS].size, mono, gone);
+	distinct = tide_distinct_load(&c->map->distinct,
+	    from->part[TIDE_CARRIED_DISTINCT].bytes,
+	    from->part[TIDE_CARRIED_DISTINCT].size, mono, gone);
+	tide_log(TIDE_LOG_INFO,
+	    "carried over: %u buckets, %u allowances, %u estimates", buckets,
+	    tokens, distinct);
+	tide_carried_free(from);
+}
+
+int
+keeper_open(struct collector *c, struct tide_err *err)
+{
+	if (open_pool(c, err) < 0)
+		return -1;
+	set_classes(c);
+	find_longest(c);
+	load_carried(c);
+	tide_bans_clear(c->map->bans, c->map->control->head.bans);
+	return tide_archive_walk_bans(
+	    &c->archive, tide_clock_wall_ms(), load_ban, c, err);
+}
+
+/* Every so often the books are checked, whether anybody asks or not. */
+static void
+audit_in_the_background(struct collector *c)
+{
+	uint64_t now = tide_clock_mono_ms();
+	struct tide_err err;
+	unsigned faults;
+
+	if (now < c->audited_ms + AUDIT_EVERY_MS)
+		return;
+	c->audited_ms = now;
+	faults = tide_pool_audit(&c->pool, &err);
+	tide_count(c->map->counters, TIDE_COUNT_AUDITS, 1);
+	tide_count(c->map->counters, TIDE_COUNT_AUDIT_FAULTS, faults);
+	if (faults > 0)
+		tide_log(TIDE_LOG_ERROR, "audit: %u faults, the first: %s",
+		    faults, err.text);
+}
+
+void
+keeper_round(struct collector *c)
+{
+	bool stale;
+
+	(void)pthread_mutex_lock(&c->lock);
+	stale = c->classes_stale;
+	if (stale) {
+		set_classes(c);
+		find_longest(c);
+	}
+	(void)pthread_mutex_unlock(&c->lock);
+	(void)tide_pool_drain(&c->pool);
+	tide_pool_leak(&c->pool, tide_clock_mono_ms());
+	tide_pool_resolve(&c->pool);
+	chores_round(c);
+	tide_history_note(
+	    c->map->history, c->map->counters, tide_clock_mono_ms());
+	audit_in_the_background(c);
+	sweep_tokens(c);
+	hook_round(c);
+}

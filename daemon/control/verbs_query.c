@@ -1,0 +1,289 @@
+/*
+ * verbs_query - did it pass?
+ *
+ * A question about content takes many lines: "content" lines say what it is,
+ * part by part and without an answer, and the "query" that follows puts it to
+ * the windows.  While it is at work it says how far it is; any word from the
+ * other side, or its end, stops it, and what was found by then is the answer.
+ *
+ * Texts that are asked for are nobody's business: they are not logged.
+ */
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "tidemark/base/clock.h"
+#include "tidemark/ask/query.h"
+#include "verbs.h"
+
+#define STOP_MS 20	/* how often one looks for a word to stop */
+#define PROGRESS_MS 250 /* and says how far it is */
+
+/* What this thread's connection has said so far. */
+static _Thread_local struct {
+	struct tide_recall *recall;
+	bool failed; /* and err says why */
+	struct tide_err err;
+} asked;
+
+void
+forget_question(void)
+{
+	tide_recall_free(asked.recall);
+	asked.recall = NULL;
+	asked.failed = false;
+}
+
+/* ---- content ----------------------------------------------------------- */
+
+static int
+begin_content(struct collector *c, const char *kind)
+{
+	static const char *const kinds[] = { [TIDE_RECALL_EXCERPT] = "excerpt",
+		[TIDE_RECALL_MESSAGE] = "message",
+		[TIDE_RECALL_FILE] = "file" };
+	unsigned i;
+
+	forget_question();
+	for (i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (strcmp(kind, kinds[i]) == 0)
+			asked.recall = tide_recall_new(&c->archive.key, i);
+	return asked.recall != NULL
+	    ? 0
+	    : tide_err_set(&asked.err, "there is no such kind of content");
+}
+
+static int
+add_file(const char *hex)
+{
+	struct tide_hash digest;
+	char *end;
+	char high[17] = "";
+
+	if (strlen(hex) != 32)
+		return tide_err_set(&asked.err, "that is no digest");
+	memcpy(high, hex, 16);
+	digest.high = strtoull(high, &end, 16);
+	if (*end == '\0')
+		digest.low = strtoull(hex + 16, &end, 16);
+	if (*end != '\0')
+		return tide_err_set(&asked.err, "that is no digest");
+	return tide_recall_file(asked.recall, digest, &asked.err);
+}
+
+static int
+take_content(struct collector *c, const char *key, const char *value)
+{
+	if (strcmp(key, "kind") == 0)
+		return begin_content(c, value);
+	if (asked.recall == NULL)
+		return tide_err_set(&asked.err, "say which kind first");
+	if (strcmp(key, "part") == 0)
+		return tide_recall_part(asked.recall, &asked.err);
+	if (strcmp(key, "text") == 0)
+		return tide_recall_text(
+		    asked.recall, value, strlen(value), &asked.err);
+	if (strcmp(key, "file") == 0)
+		return add_file(value);
+	if (strcmp(key, "guess") == 0)
+		return tide_recall_guess(
+		    asked.recall, value, strlen(value), &asked.err);
+	return 0; /* of a newer tool */
+}
+
+void
+do_content(struct collector *c, int fd, const struct tide_line *line)
+{
+	unsigned i;
+
+	(void)fd;
+	for (i = 0; i < line->pairs && !asked.failed; i++)
+		if (take_content(c, line->pair[i].key, line->pair[i].value) < 0)
+			asked.failed = true; /* "query" will say so */
+}
+
+/* It came too late: the answer was on its way. */
+void
+do_stop(struct collector *c, int fd, const struct tide_line *line)
+{
+	(void)c;
+	(void)fd;
+	(void)line;
+}
+
+/* ---- on the way -------------------------------------------------------- */
+
+struct way {
+	int fd;
+	uint64_t looked_ms, told_ms; /* monotonic */
+};
+
+/* A word, or nobody there any more; an end of what it says is neither. */
+static bool
+wants_it_stopped(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	char c;
+
+	if (control_has_more())
+		return true;
+	if (poll(&p, 1, 0) <= 0)
+		return false;
+	return (p.revents & (POLLHUP | POLLERR)) != 0 ||
+	    recv(fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+static bool
+go_on(void *arg, uint64_t done, uint64_t all)
+{
+	struct way *w = arg;
+	uint64_t now = tide_clock_mono_ms();
+	struct tide_line_out out;
+
+	if (now < w->looked_ms + STOP_MS)
+		return true;
+	w->looked_ms = now;
+	if (wants_it_stopped(w->fd))
+		return false;
+	if (now < w->told_ms + PROGRESS_MS)
+		return true;
+	w->told_ms = now;
+	tide_line_start(&out, "progress");
+	tide_line_add_number(&out, "done", done);
+	tide_line_add_number(&out, "all", all);
+	return tide_line_send(&out, w->fd) == 0;
+}
+
+/* ---- the answer -------------------------------------------------------- */
+
+static void
+add_content(struct tide_line_out *out, const struct tide_hit *h)
+{
+	const struct tide_recollection *c = &h->content;
+
+	tide_line_add_number(out, "levels", c->levels);
+	tide_line_add_number(out, "blocks", c->blocks);
+	tide_line_add_number(out, "whole", c->whole);
+	tide_line_add_real(out, "chance", c->chance);
+	tide_line_add_real(out, "share", c->share);
+	tide_line_add_number(out, "files", c->files);
+	tide_line_add_number(out, "files_asked", c->files_asked);
+	if (c->distance >= 0)
+		tide_line_add_number(out, "distance", (uint64_t)c->distance);
+	tide_line_add(out, "profiles", h->profiles);
+	tide_line_add_number(out, "certain", h->certain);
+}
+
+static int
+send_hit(int fd, const struct tide_hit *h)
+{
+	struct tide_line_out out;
+
+	tide_line_start(&out, "hit");
+	tide_line_add_number(&out, "number", h->number);
+	tide_line_add_number(&out, "from_ms", h->from_ms);
+	tide_line_add_number(&out, "until_ms", h->until_ms);
+	tide_line_add_real(&out, "error", h->error);
+	tide_line_add_number(&out, "sealed", h->sealed);
+	add_content(&out, h);
+	return tide_line_send(&out, fd);
+}
+
+static int
+send_gap(int fd, const struct tide_gap *g)
+{
+	struct tide_line_out out;
+
+	tide_line_start(&out, "gap");
+	tide_line_add_number(&out, "from_ms", g->from_ms);
+	tide_line_add_number(&out, "until_ms", g->until_ms);
+	tide_line_add_number(&out, "kind", g->kind);
+	return tide_line_send(&out, fd);
+}
+
+static int
+send_fit(int fd, const struct tide_fit *f)
+{
+	struct tide_line_out out;
+
+	tide_line_start(&out, "fit");
+	tide_line_add_number(&out, "guess", f->guess);
+	tide_line_add_number(&out, "window", f->window);
+	tide_line_add_number(&out, "levels", f->levels);
+	tide_line_add_real(&out, "error", f->error);
+	return tide_line_send(&out, fd);
+}
+
+static int
+send_range(int fd, const struct tide_answer *a)
+{
+	struct tide_line_out out;
+
+	tide_line_start(&out, "range");
+	tide_line_add_number(&out, "since_ms", a->since_ms);
+	tide_line_add_number(&out, "until_ms", a->until_ms);
+	tide_line_add_number(&out, "windows", a->windows);
+	tide_line_add_real(&out, "error", a->error);
+	tide_line_add_number(&out, "lookups", a->lookups);
+	tide_line_add_number(&out, "stopped", a->stopped);
+	return tide_line_send(&out, fd);
+}
+
+static void
+send_answer(int fd, const struct tide_answer *a)
+{
+	size_t i;
+	int rc = send_range(fd, a);
+
+	for (i = 0; rc == 0 && i < a->hits; i++)
+		rc = send_hit(fd, &a->hit[i]);
+	for (i = 0; rc == 0 && i < a->fits; i++)
+		rc = send_fit(fd, &a->fit[i]);
+	for (i = 0; rc == 0 && i < a->gaps; i++)
+		rc = send_gap(fd, &a->gap[i]);
+	if (rc == 0)
+		say_ok(fd);
+}
+
+static int
+ready(const struct tide_line *line)
+{
+	if (tide_line_get(line, "content") == NULL)
+		return 0;
+	if (asked.failed)
+		return -1;
+	if (asked.recall == NULL)
+		return tide_err_set(&asked.err, "no content was asked for");
+	return tide_recall_ready(asked.recall, &asked.err);
+}
+
+void
+do_query(struct collector *c, int fd, const struct tide_line *line)
+{
+	uint64_t now = tide_clock_wall_ms();
+	struct way way = { .fd = fd, .told_ms = tide_clock_mono_ms() };
+	struct tide_question q = { .from = tide_line_get(line, "from"),
+		.to = tide_line_get(line, "to"),
+		.has_since = tide_line_get(line, "since_ms") != NULL,
+		.since_ms = tide_line_number(line, "since_ms", 0),
+		.until_ms = tide_line_number(line, "until_ms", now),
+		.now_ms = now,
+		.arg = &way };
+	struct tide_answer answer;
+	int rc = ready(line);
+
+	if (rc >= 0 && tide_line_get(line, "content") != NULL) {
+		q.recall = asked.recall;
+		q.go_on = go_on;
+	}
+	if (rc >= 0)
+		rc = tide_query(&c->archive, c->map, &q, &answer, &asked.err);
+	if (rc < 0) {
+		say_err(fd, asked.err.text);
+	} else {
+		send_answer(fd, &answer);
+		tide_answer_free(&answer);
+	}
+	forget_question();
+}

@@ -1,0 +1,76 @@
+/*
+ * carried - gather the records of a map.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tidemark/archive/carried.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/flow/flow_state.h"
+
+/* Whole words, so that they can be copied and summed as such. */
+static int
+pad(struct tide_carried *c, enum tide_carried_part part, struct tide_err *err)
+{
+	size_t size = c->part[part].size;
+	char *padded = realloc(c->part[part].bytes, size + 8);
+
+	if (padded == NULL)
+		return tide_err_errno(err, "saving what is known of senders");
+	memset(padded + size, 0, 8);
+	c->part[part].bytes = padded;
+	c->part[part].size = (size + 7) & ~(size_t)7;
+	return 0;
+}
+
+static int
+save(struct tide_carried *c, const struct tide_map *map,
+    enum tide_carried_part part, struct tide_err *err)
+{
+	char **bytes = &c->part[part].bytes;
+	size_t *size = &c->part[part].size;
+	uint64_t mono = tide_clock_mono_ms();
+
+	switch (part) {
+	case TIDE_CARRIED_BUCKETS:
+		return tide_flow_save(&map->flow, bytes, size, err);
+	case TIDE_CARRIED_TOKENS:
+		return tide_tokens_save(&map->tokens, mono, bytes, size, err);
+	case TIDE_CARRIED_DISTINCT:
+		return tide_distinct_save(
+		    &map->distinct, mono, bytes, size, err);
+	case TIDE_CARRIED_PARTS:
+		break;
+	}
+	return 0;
+}
+
+int
+tide_carried_take(struct tide_carried *c, const struct tide_map *map,
+    uint64_t now_ms, struct tide_err *err)
+{
+	unsigned i;
+
+	memset(c, 0, sizeof *c);
+	c->taken_ms = now_ms;
+	c->profiles = map->control->head.profiles;
+	for (i = 0; i < TIDE_CARRIED_PARTS; i++)
+		if (save(c, map, (enum tide_carried_part)i, err) < 0 ||
+		    pad(c, (enum tide_carried_part)i, err) < 0) {
+			tide_carried_free(c);
+			return -1;
+		}
+	return 0;
+}
+
+void
+tide_carried_free(struct tide_carried *c)
+{
+	unsigned i;
+
+	for (i = 0; i < TIDE_CARRIED_PARTS; i++) {
+		free(c->part[i].bytes);
+		c->part[i].bytes = NULL;
+		c->part[i].size = 0;
+	}
+}

@@ -1,0 +1,516 @@
+/*
+ * live - make the map's file, or trust the one that is there.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "tidemark/base/clock.h"
+#include "tidemark/base/files.h"
+#include "tidemark/archive/live.h"
+#include "tidemark/archive/store.h"
+
+static const char *const tables[] = { "regions", NULL };
+
+struct opening {
+	const struct tide_config *config;
+	bool replace;		       /* one of other sizes */
+	struct tide_control_head head; /* as this configuration wants it */
+	struct tide_map_table table;
+	char path[TIDE_PATH_MAX];
+};
+
+/* ---- the head ---------------------------------------------------------- */
+
+static void
+read_boot_id(char id[40])
+{
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	memset(id, 0, 40);
+	if (f == NULL)
+		return;
+	if (fscanf(f, "%39s", id) != 1)
+		id[0] = '\0';
+	(void)fclose(f);
+}
+
+static void
+plan_content(struct tide_control_head *h, const struct tide_config *c)
+{
+	h->memory = c->memory;
+	h->content = tide_hbf_shape(c->memory, c->memory_size, c->memory_error);
+}
+
+static struct tide_list_shape
+plan_addresses(const struct tide_config *c)
+{
+	return (struct tide_list_shape){ .bloom = tide_bloom_size(
+					     c->addresses_capacity,
+					     c->addresses_error),
+		.counting = c->addresses_form == TIDE_FORM_COUNTING };
+}
+
+static int
+plan_head(
+    struct opening *o, const struct tide_hash_key *key, struct tide_err *err)
+{
+	const struct tide_config *c = o->config;
+	struct tide_control_head *h = &o->head;
+
+	memset(h, 0, sizeof *h);
+	h->magic = TIDE_MAP_MAGIC;
+	h->version = TIDE_MAP_VERSION;
+	h->layout = tide_map_layout();
+	h->made_ms = tide_clock_wall_ms();
+	h->key = *key;
+	h->senders = tide_bloom_size(c->window_senders, c->window_error);
+	h->recipients = tide_bloom_size(c->window_recipients, c->window_error);
+	plan_content(h, c);
+	h->slots = c->max_workers;
+	h->bans = c->max_bans;
+	h->accounts = tide_power_of_two(c->max_accounts);
+	h->decisions = c->max_decisions;
+	h->flow = tide_flow_plan(c->max_buckets, c->max_workers);
+	h->addresses = plan_addresses(c);
+	h->bulk = tide_counting_size(c->bulk_keys, c->bulk_error, c->bulk_bits);
+	tide_config_names(c, &h->profiles);
+	h->spam =
+	    tide_spam_size(c->spam_reports, c->spam_error, c->spam_generations);
+	read_boot_id(h->boot_id);
+	if (getrandom(&h->instance, sizeof h->instance, 0) !=
+	    (ssize_t)sizeof h->instance)
+		return tide_err_errno(err, "drawing an instance number");
+	h->check =
+	    tide_hash_check(h, offsetof(struct tide_control_head, check));
+	return 0;
+}
+
+/* ---- places of regions ------------------------------------------------- */
+
+/*
+ * A value of LMDB starts somewhere within a page, behind a page header.  Ours
+ * are reserved one page too long, and the region starts on the next page
+ * boundary: what gets mapped holds no byte of the B-tree.
+ */
+static size_t
+reserved_length(unsigned region, const struct tide_control_head *head)
+{
+	return tide_map_region_length(region, head) + TIDE_PAGE;
+}
+
+static size_t
+file_size(const struct tide_control_head *head)
+{
+	size_t sum = 64 * (size_t)TIDE_PAGE; /* meta pages, tree, slack */
+	unsigned i;
+
+	for (i = 0; i < TIDE_REGIONS; i++)
+		sum += reserved_length(i, head) + TIDE_PAGE;
+	return sum;
+}
+
+/* The region's first byte within its value. */
+static int
+region_start(struct tide_bytes value, const char **start, uint64_t *offset,
+    struct tide_err *err)
+{
+	uint64_t at, skip;
+
+	if (tide_store_offset(value.data, &at, err) < 0)
+		return -1;
+	skip = (TIDE_PAGE - at % TIDE_PAGE) % TIDE_PAGE;
+	*start = (const char *)value.data + skip;
+	*offset = at + skip;
+	return 0;
+}
+
+static int
+find_region(struct opening *o, struct tide_txn *txn, unsigned i,
+    const struct tide_control_head *head, struct tide_err *err)
+{
+	struct tide_region_place *place = &o->table.region[i];
+	const char *name = tide_region_name[i], *start;
+	struct tide_bytes value;
+	int found;
+
+	found =
+	    tide_txn_get(txn, 0, tide_bytes(name, strlen(name)), &value, err);
+	if (found < 0)
+		return -1;
+	if (found == 0)
+		return tide_err_set(err, "%s: has no region %s", o->path, name);
+	if (value.size != reserved_length(i, head))
+		return tide_err_set(err, "%s: region %s has %zu bytes, not %zu",
+		    o->path, name, value.size, reserved_length(i, head));
+	if (region_start(value, &start, &place->offset, err) < 0)
+		return -1;
+	place->length = tide_map_region_length(i, head);
+	(void)snprintf(place->name, sizeof place->name, "%s", name);
+	return 0;
+}
+
+/* Geometry, once more: is the head where the table will say it is? */
+static int
+check_place(const struct opening *o, const struct tide_control_head *head,
+    struct tide_err *err)
+{
+	struct tide_control_head seen;
+	ssize_t n;
+	int fd = open(o->path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return tide_err_errno(err, "%s", o->path);
+	n = pread(fd, &seen, sizeof seen,
+	    (off_t)o->table.region[TIDE_REGION_CONTROL].offset);
+	(void)close(fd);
+	if (n != (ssize_t)sizeof seen || memcmp(&seen, head, sizeof seen) != 0)
+		return tide_err_set(err,
+		    "%s: LMDB laid the regions out in an unknown way", o->path);
+	return 0;
+}
+
+static int
+find_regions(struct opening *o, struct tide_store *store,
+    const struct tide_control_head *head, struct tide_err *err)
+{
+	struct tide_txn *txn = tide_txn_begin(store, false, err);
+	unsigned i;
+	int rc = 0;
+
+	if (txn == NULL)
+		return -1;
+	for (i = 0; rc == 0 && i < TIDE_REGIONS; i++)
+		rc = find_region(o, txn, i, head, err);
+	tide_txn_abort(txn);
+	return rc == 0 ? check_place(o, head, err) : rc;
+}
+
+/* ---- making ------------------------------------------------------------ */
+
+static int
+reserve_region(
+    struct opening *o, struct tide_txn *txn, unsigned i, struct tide_err *err)
+{
+	const char *name = tide_region_name[i], *start;
+	size_t length = reserved_length(i, &o->head);
+	struct tide_control *control;
+	uint64_t offset;
+	void *room;
+
+	room = tide_txn_reserve(
+	    txn, 0, tide_bytes(name, strlen(name)), length, err);
+	if (room == NULL)
+		return -1;
+	memset(room, 0, length);
+	if (i != TIDE_REGION_CONTROL)
+		return 0;
+	if (region_start(tide_bytes(room, length), &start, &offset, err) < 0)
+		return -1;
+	control = (struct tide_control *)(uintptr_t)start;
+	control->head = o->head;
+	atomic_store(&control->epoch, 1);
+	return 0;
+}
+
+static int
+reserve_regions(
+    struct opening *o, struct tide_store *store, struct tide_err *err)
+{
+	struct tide_txn *txn = tide_txn_begin(store, true, err);
+	unsigned i;
+
+	if (txn == NULL)
+		return -1;
+	for (i = 0; i < TIDE_REGIONS; i++) {
+		if (reserve_region(o, txn, i, err) < 0) {
+			tide_txn_abort(txn);
+			return -1;
+		}
+	}
+	return tide_txn_commit(txn, err);
+}
+
+/* Is there room?  Asked first, for the sake of the answer. */
+static int
+check_room(const struct opening *o, size_t size, struct tide_err *err)
+{
+	char dir[TIDE_PATH_MAX];
+	struct statvfs fs;
+	uint64_t free_bytes;
+
+	tide_files_dirname(o->path, dir, sizeof dir);
+	if (statvfs(dir, &fs) < 0)
+		return tide_err_errno(err, "%s", dir);
+	free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+	if (free_bytes >= size)
+		return 0;
+	return tide_err_set(err, "%s: needs %zu KiB and %s has %llu KiB free",
+	    o->path, size / 1024, dir, (unsigned long long)free_bytes / 1024);
+}
+
+static int
+make_file(struct opening *o, struct tide_err *err)
+{
+	size_t size = file_size(&o->head);
+	struct tide_store *store;
+	int rc;
+
+	if (check_room(o, size, err) < 0)
+		return -1;
+	store = tide_store_open(o->path, TIDE_STORE_LIVE, size, tables, err);
+	if (store == NULL)
+		return -1;
+	rc = reserve_regions(o, store, err);
+	if (rc == 0)
+		rc = find_regions(o, store, &o->head, err);
+	tide_store_close(store);
+	return rc;
+}
+
+/* ---- trusting ---------------------------------------------------------- */
+
+enum trust { RESUME, OUTGROWN, REMAKE, KEEP_ASIDE, REFUSE };
+
+static enum trust
+judge_head(const struct opening *o, const struct tide_control_head *h,
+    struct tide_err *why)
+{
+	const struct tide_control_head *want = &o->head;
+
+	if (h->magic != TIDE_MAP_MAGIC ||
+	    h->check !=
+		tide_hash_check(h, offsetof(struct tide_control_head, check))) {
+		(void)tide_err_set(why,
+		    h->magic == TIDE_MAP_MAGIC && h->version != want->version
+			? "%s: is of another version, or its head is damaged"
+			: "%s: its head is damaged",
+		    o->path);
+		return KEEP_ASIDE;
+	}
+	if (h->version != want->version || h->layout != want->layout) {
+		(void)tide_err_set(why,
+		    "%s: was made by another version of Tidemark", o->path);
+		return REMAKE;
+	}
+	if (want->boot_id[0] == '\0' ||
+	    strcmp(h->boot_id, want->boot_id) != 0) {
+		(void)tide_err_set(
+		    why, "%s: is from before the machine was started", o->path);
+		return REMAKE;
+	}
+	if (memcmp(&h->key, &want->key, sizeof h->key) != 0) {
+		(void)tide_err_set(
+		    why, "%s: belongs to another archive", o->path);
+		return REMAKE;
+	}
+	if (memcmp(&h->profiles, &want->profiles, sizeof h->profiles) != 0) {
+		(void)tide_err_set(why,
+		    "%s: has other profiles than the configuration, or in "
+		    "another order",
+		    o->path);
+		return o->replace ? REMAKE : OUTGROWN;
+	}
+	if (memcmp(&h->senders, &want->senders, sizeof h->senders) != 0 ||
+	    memcmp(&h->recipients, &want->recipients, sizeof h->recipients) !=
+		0 ||
+	    memcmp(&h->content, &want->content, sizeof h->content) != 0 ||
+	    h->memory != want->memory ||
+	    memcmp(&h->flow, &want->flow, sizeof h->flow) != 0 ||
+	    memcmp(&h->addresses, &want->addresses, sizeof h->addresses) != 0 ||
+	    memcmp(&h->bulk, &want->bulk, sizeof h->bulk) != 0 ||
+	    memcmp(&h->spam, &want->spam, sizeof h->spam) != 0 ||
+	    h->bans != want->bans || h->accounts != want->accounts ||
+	    h->decisions != want->decisions || h->slots != want->slots) {
+		(void)tide_err_set(
+		    why, "%s: has other sizes than the configuration", o->path);
+		return o->replace ? REMAKE : OUTGROWN;
+	}
+	return RESUME;
+}
+
+/* A collector that was killed while it replaced the map left it so. */
+static enum trust
+judge_control(const struct opening *o, const struct tide_control *c,
+    struct tide_control_head *head, struct tide_err *why)
+{
+	enum trust trust;
+
+	memcpy(head, &c->head, sizeof *head);
+	trust = judge_head(o, head, why);
+	if (trust != RESUME || atomic_load(&c->current) != TIDE_MAP_RETIRED)
+		return trust;
+	(void)tide_err_set(why, "%s: was being replaced", o->path);
+	return o->replace ? REMAKE : OUTGROWN;
+}
+
+/* The value "control" of a whole LMDB file, if there is one. */
+static enum trust
+judge_store(struct opening *o, struct tide_store *store,
+    struct tide_control_head *head, struct tide_err *why)
+{
+	struct tide_txn *txn = tide_txn_begin(store, false, why);
+	struct tide_bytes value;
+	enum trust trust = REFUSE;
+	const char *start;
+	uint64_t offset;
+
+	if (txn == NULL)
+		return KEEP_ASIDE;
+	if (tide_txn_get(txn, 0, tide_bytes("control", 7), &value, why) != 1) {
+		(void)tide_err_set(why,
+		    "%s: is an LMDB file, but no map of Tidemark's; move it "
+		    "away or set live_file",
+		    o->path);
+	} else if (value.size < sizeof(struct tide_control) + TIDE_PAGE ||
+	    region_start(value, &start, &offset, why) < 0) {
+		(void)tide_err_set(why, "%s: its head is damaged", o->path);
+		trust = KEEP_ASIDE;
+	} else {
+		trust = judge_control(o, (const void *)start, head, why);
+	}
+	tide_txn_abort(txn);
+	return trust;
+}
+
+/* In a process of its own, before this one trusts the file. */
+static int
+check_store(void *path, struct tide_err *err)
+{
+	struct tide_store *store =
+	    tide_store_open(path, TIDE_STORE_FROZEN, 0, tables, err);
+	int rc;
+
+	if (store == NULL)
+		return -1;
+	rc = tide_store_check(store, err);
+	tide_store_close(store);
+	return rc;
+}
+
+static enum trust
+judge_whole(struct opening *o, struct tide_err *why)
+{
+	struct tide_control_head head;
+	struct tide_store *store;
+	enum trust trust;
+
+	if (tide_store_apart(o->path, check_store, o->path, why) < 0)
+		return KEEP_ASIDE;
+	store = tide_store_open(o->path, TIDE_STORE_FROZEN, 0, tables, why);
+	if (store == NULL)
+		return KEEP_ASIDE;
+	trust = judge_store(o, store, &head, why);
+	if (trust == RESUME || trust == OUTGROWN) {
+		if (find_regions(o, store, &head, why) < 0)
+			trust = KEEP_ASIDE;
+		else
+			o->head = head; /* not ours, but the one in use */
+	}
+	tide_store_close(store);
+	return trust;
+}
+
+static enum trust
+judge_file(struct opening *o, struct tide_err *why)
+{
+	switch (tide_store_probe(o->path, why)) {
+	case TIDE_STORE_ABSENT:
+		(void)tide_err_set(why, "%s: is not there", o->path);
+		return REMAKE;
+	case TIDE_STORE_FOREIGN:
+		return REFUSE;
+	case TIDE_STORE_TRUNCATED:
+	case TIDE_STORE_DAMAGED:
+		return KEEP_ASIDE;
+	case TIDE_STORE_WHOLE:
+		break;
+	}
+	return judge_whole(o, why);
+}
+
+/* ---- putting the old one away, publishing the new ---------------------- */
+
+static void
+remove_lock(const struct opening *o)
+{
+	char lock[TIDE_PATH_MAX + 8];
+
+	(void)snprintf(lock, sizeof lock, "%s-lock", o->path);
+	(void)unlink(lock);
+}
+
+static int
+clear_the_way(const struct opening *o, enum trust trust, struct tide_err *err)
+{
+	char aside[TIDE_PATH_MAX + 16];
+	int rc;
+
+	(void)snprintf(aside, sizeof aside, "%s.damaged", o->path);
+	rc = trust == KEEP_ASIDE ? rename(o->path, aside) : unlink(o->path);
+	if (rc < 0 && errno != ENOENT)
+		return tide_err_errno(err, "%s", o->path);
+	remove_lock(o);
+	return 0;
+}
+
+static int
+publish(struct opening *o, struct tide_err *err)
+{
+	struct tide_map_table *t = &o->table;
+	char path[TIDE_PATH_MAX + 8];
+
+	t->magic = TIDE_MAP_MAGIC;
+	t->version = TIDE_MAP_VERSION;
+	t->layout = tide_map_layout();
+	t->instance = o->head.instance;
+	(void)snprintf(t->live, sizeof t->live, "%s", o->path);
+	t->check = tide_hash_check(t, offsetof(struct tide_map_table, check));
+	(void)snprintf(path, sizeof path, "%s/map", o->config->runtime_dir);
+	return tide_files_replace(path, t, sizeof *t, 0640, err);
+}
+
+static int
+remake(struct opening *o, enum trust trust, struct tide_err *err)
+{
+	if (clear_the_way(o, trust, err) == 0 && make_file(o, err) == 0)
+		return 0;
+	(void)unlink(o->path); /* never leave half a map */
+	remove_lock(o);
+	return -1;
+}
+
+enum tide_live_result
+tide_live_open(const struct tide_config *config,
+    const struct tide_hash_key *key, bool replace, struct tide_map **map,
+    struct tide_err *why)
+{
+	struct opening o = { .config = config, .replace = replace };
+	struct tide_err err;
+	enum trust trust;
+
+	(void)tide_config_live(config, o.path, sizeof o.path);
+	if (plan_head(&o, key, why) < 0)
+		return TIDE_LIVE_ERROR;
+	trust = judge_file(&o, why);
+	if (trust == REFUSE)
+		return TIDE_LIVE_ERROR;
+	*map = NULL;
+	if (trust == RESUME || trust == OUTGROWN ||
+	    remake(&o, trust, &err) == 0)
+		if (publish(&o, &err) == 0)
+			*map = tide_map_attach(
+			    config->runtime_dir, TIDE_MAP_COLLECTOR, &err);
+	if (*map == NULL) {
+		*why = err;
+		return TIDE_LIVE_ERROR;
+	}
+	return trust == RESUME	? TIDE_LIVE_RESUMED
+	    : trust == OUTGROWN ? TIDE_LIVE_OUTGROWN
+				: TIDE_LIVE_MADE;
+}

@@ -1,0 +1,99 @@
+/*
+ * clock - moments, as people write and read them.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tidemark/base/clock.h"
+#include "tidemark/base/units.h"
+
+const char *
+tide_clock_show(uint64_t wall_ms, char *buf, size_t size)
+{
+	time_t seconds = (time_t)(wall_ms / 1000);
+	struct tm tm;
+
+	if (gmtime_r(&seconds, &tm) == NULL ||
+	    strftime(buf, size, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+		(void)snprintf(
+		    buf, size, "@%llu", (unsigned long long)(wall_ms / 1000));
+	return buf;
+}
+
+/* True if the whole text is of the form, with or without a final Z. */
+static bool
+matches(const char *text, const char *form, struct tm *tm, bool *utc)
+{
+	const char *end;
+
+	*tm = (struct tm){ .tm_isdst = -1 };
+	end = strptime(text, form, tm);
+	if (end == NULL)
+		return false;
+	*utc = *end == 'Z';
+	return end[*utc ? 1 : 0] == '\0';
+}
+
+static bool
+parse_calendar(const char *text, uint64_t *wall_ms)
+{
+	static const char *const forms[] = { "%Y-%m-%dT%H:%M:%S",
+		"%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M",
+		"%Y-%m-%d" };
+	struct tm tm;
+	time_t seconds;
+	bool utc;
+	size_t i;
+	int day;
+
+	for (i = 0; i < sizeof forms / sizeof *forms; i++) {
+		if (!matches(text, forms[i], &tm, &utc))
+			continue;
+		day = tm.tm_mday;
+		seconds = utc ? timegm(&tm) : mktime(&tm);
+		if (seconds < 0 || tm.tm_mday != day)
+			return false; /* 31 February is not 3 March */
+		*wall_ms = (uint64_t)seconds * 1000;
+		return true;
+	}
+	return false;
+}
+
+static bool
+parse_seconds(const char *text, uint64_t *wall_ms)
+{
+	unsigned long long seconds;
+	char *end;
+
+	if (text[0] != '@' || text[1] < '0' || text[1] > '9')
+		return false;
+	seconds = strtoull(text + 1, &end, 10);
+	if (*end != '\0' || seconds > UINT64_MAX / 1000)
+		return false;
+	*wall_ms = seconds * 1000;
+	return true;
+}
+
+int
+tide_clock_parse(
+    const char *text, uint64_t now_ms, uint64_t *wall_ms, struct tide_err *err)
+{
+	uint64_t ago;
+
+	if (strcmp(text, "now") == 0) {
+		*wall_ms = now_ms;
+		return 0;
+	}
+	if (parse_calendar(text, wall_ms) || parse_seconds(text, wall_ms))
+		return 0;
+	if (tide_time_parse(text, &ago, err) == 0) {
+		*wall_ms = ago < now_ms ? now_ms - ago : 0;
+		return 0;
+	}
+	return tide_err_set(err,
+	    "«%s» is no moment: write 2026-11-16, 2026-11-16T12:37, 3h "
+	    "(ago) or now",
+	    text);
+}

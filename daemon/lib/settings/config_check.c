@@ -1,0 +1,436 @@
+/*
+ * config_check - do the settings fit together?
+ *
+ * Each check names the line of the setting at fault; what is built in is
+ * blamed on what it clashes with.  A check is left out when a setting it looks
+ * at was refused already: one mistake, one complaint.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config_read.h"
+#include "tidemark/egress/egress.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/base/listen.h"
+#include "tidemark/settings/overrides.h"
+#include "tidemark/settings/sizing.h"
+#include "tidemark/base/units.h"
+
+#define HEADER_CHARS                 \
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZ" \
+	"abcdefghijklmnopqrstuvwxyz0123456789-_"
+
+static const struct place *
+place_of(const struct reading *r, int section, const char *key)
+{
+	const struct tide_param *p =
+	    tide_param_find(key, tide_reading_kind(section));
+
+	return &r->set[section][p - tide_params];
+}
+
+/* Where a global setting was set, or the other one that it depends on. */
+static const struct place *
+blame(const struct reading *r, const char *key, const char *other)
+{
+	const struct place *at = place_of(r, IN_GLOBALS, key);
+
+	return at->file != NULL ? at : place_of(r, IN_GLOBALS, other);
+}
+
+/* Where a profile's key was set, or the profile, or runtime_dir. */
+static const struct place *
+blame_profile(const struct reading *r, unsigned i, const char *key)
+{
+	const struct place *at = place_of(r, IN_PROFILE + (int)i, key);
+
+	if (at->file == NULL)
+		at = &r->header[IN_PROFILE + i];
+	return at->file != NULL ? at : place_of(r, IN_GLOBALS, "runtime_dir");
+}
+
+/* The same of a policy server's key. */
+static const struct place *
+blame_policy(const struct reading *r, unsigned i, const char *key)
+{
+	const struct place *at = place_of(r, IN_POLICY + (int)i, key);
+
+	return at->file != NULL ? at : &r->header[IN_POLICY + i];
+}
+
+static bool
+is_bad(const struct reading *r, const char *key)
+{
+	return place_of(r, IN_GLOBALS, key)->bad;
+}
+
+static void
+check_runtime_dir(struct reading *r)
+{
+	size_t n = strlen(r->config->runtime_dir);
+
+	if (n > TIDE_RUNTIME_DIR_MAX)
+		tide_complain(r->complaints,
+		    place_of(r, IN_GLOBALS, "runtime_dir"),
+		    "runtime_dir: %zu bytes are too long for the sockets in "
+		    "it; at most %d",
+		    n, TIDE_RUNTIME_DIR_MAX);
+}
+
+static void
+check_profile_count(struct reading *r)
+{
+	const struct place nowhere = { .file = NULL };
+
+	if (r->config->profiles == 0)
+		tide_complain(r->complaints, &nowhere, "there is no profile");
+	if (r->config->profiles > TIDE_PROFILES_MAX) {
+		tide_complain(r->complaints, &nowhere,
+		    "%u profiles are too many; at most %d", r->config->profiles,
+		    TIDE_PROFILES_MAX);
+		r->config->profiles = TIDE_PROFILES_MAX;
+	}
+}
+
+/* A socket that is only too long because runtime_dir is has been told of. */
+static void
+check_socket_length(struct reading *r, unsigned i)
+{
+	const struct tide_profile *p = &r->config->profile[i];
+	const char *path = p->socket + strlen("local:");
+
+	if (strncmp(p->socket, "local:", 6) != 0 ||
+	    strlen(path) <= TIDE_LOCAL_SOCKET_MAX ||
+	    (place_of(r, IN_PROFILE + (int)i, "socket")->file == NULL &&
+		strlen(r->config->runtime_dir) > TIDE_RUNTIME_DIR_MAX))
+		return;
+	tide_complain(r->complaints, blame_profile(r, i, "socket"),
+	    "socket: the path of a local socket has at most %d bytes, "
+	    "not %zu",
+	    TIDE_LOCAL_SOCKET_MAX, strlen(path));
+}
+
+static void
+check_socket_taken(struct reading *r, unsigned i)
+{
+	const struct tide_profile *p = r->config->profile;
+
+	for (unsigned k = 0; k < i; k++) {
+		if (p[i].socket[0] == '\0' ||
+		    strcmp(p[k].socket, p[i].socket) != 0)
+			continue;
+		tide_complain(r->complaints, blame_profile(r, i, "socket"),
+		    "socket: %s is already the socket of [profile %s]",
+		    p[i].socket, p[k].name);
+		return;
+	}
+}
+
+static void
+check_daemons(struct reading *r, unsigned i)
+{
+	const struct tide_profile *p = r->config->profile;
+	char words[TIDE_WORDS_MAX], *rest = NULL, *word;
+
+	memcpy(words, p[i].daemons, sizeof words);
+	for (word = strtok_r(words, " ", &rest); word != NULL;
+	     word = strtok_r(NULL, " ", &rest))
+		for (unsigned k = 0; k < i; k++)
+			if (tide_config_has_word(p[k].daemons, word))
+				tide_complain(r->complaints,
+				    blame_profile(r, i, "daemons"),
+				    "daemons: %s already belongs to "
+				    "[profile %s]",
+				    word, p[k].name);
+}
+
+/* NAME:BEGINNING each; "X-Spam-Flag: YES" would be two words, both wrong. */
+static void
+check_header_rules(struct reading *r, unsigned i)
+{
+	static const char key[] = "content_blocked_header";
+	char words[TIDE_WORDS_MAX], *rest = NULL, *word, *colon;
+
+	memcpy(
+	    words, r->config->profile[i].content_blocked_header, sizeof words);
+	for (word = strtok_r(words, " ", &rest); word != NULL;
+	     word = strtok_r(NULL, " ", &rest)) {
+		colon = strchr(word, ':');
+		if (colon == NULL || colon == word || colon[1] == '\0')
+			tide_complain(r->complaints, blame_profile(r, i, key),
+			    "%s: «%s» is not NAME:BEGINNING, without a space, "
+			    "such as X-Spam-Flag:YES",
+			    key, word);
+	}
+}
+
+static void
+check_groups(struct reading *r, unsigned i)
+{
+	const struct tide_profile *p = &r->config->profile[i];
+	char key[TIDE_NAME_MAX];
+	struct tide_err err;
+	uint64_t depth;
+
+	for (unsigned g = 0; g < TIDE_GROUPS; g++) {
+		const struct tide_limit *l = &p->group[g];
+
+		(void)snprintf(
+		    key, sizeof key, "%s_limit", tide_group_setting[g]);
+		if (tide_size_leaky(l->limit, l->leak, &depth, &err) < 0)
+			tide_complain(r->complaints, blame_profile(r, i, key),
+			    "%s: %s", key, err.text);
+		else if (depth > TIDE_DEPTH_MAX)
+			tide_complain(r->complaints, blame_profile(r, i, key),
+			    "%s: a bucket of %llu drops is too deep; at most "
+			    "%u",
+			    key, (unsigned long long)depth, TIDE_DEPTH_MAX);
+	}
+}
+
+static void
+complain_profile(
+    struct reading *r, unsigned i, const char *key, const struct tide_err *err)
+{
+	tide_complain(
+	    r->complaints, blame_profile(r, i, key), "%s: %s", key, err->text);
+}
+
+static void
+check_tokens(struct reading *r, unsigned i)
+{
+	const struct tide_profile *p = &r->config->profile[i];
+	uint32_t order[TIDE_KEY_SOURCES];
+	struct tide_overrides overrides = { 0 };
+	struct tide_allowance allowance, also[TIDE_TOKENS_ALSO];
+	struct tide_err err;
+
+	if (tide_tokens_also(p->tokens_also, also, &err) < 0)
+		complain_profile(r, i, "tokens_also", &err);
+	if (tide_allowance_make(
+		&allowance, p->tokens_burst, p->tokens_rate, &err) < 0)
+		complain_profile(r, i, "tokens_rate", &err);
+	if (tide_key_order_parse(p->account_key, order, &err) < 0)
+		complain_profile(r, i, "account_key", &err);
+	if (p->tokens_overrides[0] != '\0' &&
+	    tide_overrides_read(&overrides, p->tokens_overrides, i, &err) < 0)
+		complain_profile(r, i, "tokens_overrides", &err);
+	tide_overrides_free(&overrides);
+}
+
+/* ---- policy servers ------------------------------------------------------ */
+
+static void
+check_policy_socket(struct reading *r, unsigned i)
+{
+	const struct tide_config *c = r->config;
+	const char *at = c->policy[i].socket;
+	const struct place *place = blame_policy(r, i, "socket");
+
+	if (place->bad)
+		return;
+	if (strncmp(at, "local:", 6) == 0 &&
+	    strlen(at + 6) > TIDE_LOCAL_SOCKET_MAX)
+		tide_complain(r->complaints, place,
+		    "socket: the path of a local socket has at most %d bytes, "
+		    "not %zu",
+		    TIDE_LOCAL_SOCKET_MAX, strlen(at + 6));
+	for (unsigned k = 0; k < c->profiles; k++)
+		if (strcmp(c->profile[k].socket, at) == 0)
+			tide_complain(r->complaints, place,
+			    "socket: %s is already the socket of [profile %s]",
+			    at, c->profile[k].name);
+	for (unsigned k = 0; k < i; k++)
+		if (strcmp(c->policy[k].socket, at) == 0)
+			tide_complain(r->complaints, place,
+			    "socket: %s is already the socket of [policy %s]",
+			    at, c->policy[k].name);
+}
+
+static void
+check_policy(struct reading *r, unsigned i)
+{
+	const struct tide_policy *p = &r->config->policy[i];
+
+	check_policy_socket(r, i);
+	if (tide_config_profile(r->config, p->profile) < 0)
+		tide_complain(r->complaints, blame_policy(r, i, "profile"),
+		    "profile: there is no [profile %s]", p->profile);
+	if (p->prepend_header[0] == '\0' ||
+	    strspn(p->prepend_header, HEADER_CHARS) !=
+		strlen(p->prepend_header))
+		tide_complain(r->complaints,
+		    blame_policy(r, i, "prepend_header"),
+		    "prepend_header: «%s» is no name for a header",
+		    p->prepend_header);
+}
+
+/* What nobody serves would charge nobody. */
+static void
+check_charged_by(struct reading *r, unsigned i)
+{
+	const struct tide_config *c = r->config;
+
+	if (c->profile[i].charged_by != TIDE_CHARGED_BY_POLICY)
+		return;
+	for (unsigned k = 0; k < c->policies; k++)
+		if (strcmp(c->policy[k].profile, c->profile[i].name) == 0)
+			return;
+	tide_complain(r->complaints, blame_profile(r, i, "charged_by"),
+	    "charged_by: no [policy NAME] has profile = %s",
+	    c->profile[i].name);
+}
+
+/* A cell that stays at its most never gets to a threshold above it. */
+static void
+check_bulk(struct reading *r, unsigned i)
+{
+	const struct tide_profile *p = &r->config->profile[i];
+	uint32_t most = (1u << r->config->bulk_bits) - 1;
+
+	if (p->bulk_mode != TIDE_MODE_OFF && !is_bad(r, "bulk_bits") &&
+	    p->bulk_threshold > most)
+		tide_complain(r->complaints,
+		    blame_profile(r, i, "bulk_threshold"),
+		    "bulk_threshold: cells of %u bits (bulk_bits) count to %u "
+		    "only",
+		    r->config->bulk_bits, most);
+}
+
+/* About; the filter rounds up to whole blocks. */
+static double
+window_bytes(const struct tide_config *c)
+{
+	double bits = log(1 / c->window_error) / (log(2) * log(2));
+
+	return bits *
+	    ((double)c->window_senders + (double)c->window_recipients) / 8;
+}
+
+static void
+check_window_fits(struct reading *r)
+{
+	const struct tide_config *c = r->config;
+	char need[TIDE_UNITS_MAX], have[TIDE_UNITS_MAX];
+	uint64_t kib;
+
+	if (is_bad(r, "retain_size") || is_bad(r, "window_error") ||
+	    is_bad(r, "window_senders") || is_bad(r, "window_recipients"))
+		return;
+	if (window_bytes(c) <= (double)c->retain_size)
+		return;
+	kib = (uint64_t)(window_bytes(c) / 1024) + 1;
+	tide_complain(r->complaints, blame(r, "retain_size", "window_senders"),
+	    "retain_size: one window takes about %s, more than %s",
+	    tide_size_show(kib << 10, need, sizeof need),
+	    tide_size_show(c->retain_size, have, sizeof have));
+}
+
+static void
+check_retention(struct reading *r)
+{
+	const struct tide_config *c = r->config;
+	char one[TIDE_UNITS_MAX], other[TIDE_UNITS_MAX];
+
+	if (c->retain_size >= c->archive_map && !is_bad(r, "retain_size") &&
+	    !is_bad(r, "archive_map"))
+		tide_complain(r->complaints,
+		    blame(r, "retain_size", "archive_map"),
+		    "retain_size: %s must be smaller than archive_map, %s",
+		    tide_size_show(c->retain_size, one, sizeof one),
+		    tide_size_show(c->archive_map, other, sizeof other));
+	if (c->retain_for < c->window_span && !is_bad(r, "retain_for") &&
+	    !is_bad(r, "window_span"))
+		tide_complain(r->complaints,
+		    blame(r, "retain_for", "window_span"),
+		    "retain_for: %s is shorter than window_span, %s",
+		    tide_time_show(c->retain_for, one, sizeof one),
+		    tide_time_show(c->window_span, other, sizeof other));
+}
+
+/* ---- egress ------------------------------------------------------------ */
+
+/* nft's own language would take some of them for something else. */
+static bool
+good_table(const char *name)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	size_t n = strspn(name, letters);
+
+	return n > 0 && n + strspn(name + n, "0123456789_") == strlen(name);
+}
+
+static void
+check_egress(struct reading *r)
+{
+	const struct tide_config *c = r->config;
+	uint16_t port[TIDE_EGRESS_PORTS_MAX];
+	char words[TIDE_NAME_MAX], *rest = NULL, *word;
+	struct tide_err err;
+
+	if (!is_bad(r, "egress_ports") &&
+	    tide_egress_ports(c->egress_ports, port, &err) < 0)
+		tide_complain(r->complaints,
+		    place_of(r, IN_GLOBALS, "egress_ports"), "egress_ports: %s",
+		    err.text);
+	if (!is_bad(r, "egress_table") && !good_table(c->egress_table))
+		tide_complain(r->complaints,
+		    place_of(r, IN_GLOBALS, "egress_table"),
+		    "egress_table: «%s» is not letters and then digits or _",
+		    c->egress_table);
+	memcpy(words, c->egress_hooks, sizeof words);
+	word = strtok_r(words, " ", &rest);
+	if (word == NULL && !is_bad(r, "egress_hooks"))
+		tide_complain(r->complaints,
+		    place_of(r, IN_GLOBALS, "egress_hooks"),
+		    "egress_hooks: there is none");
+	for (; word != NULL; word = strtok_r(NULL, " ", &rest))
+		if (strcmp(word, "forward") != 0 && strcmp(word, "output") != 0)
+			tide_complain(r->complaints,
+			    place_of(r, IN_GLOBALS, "egress_hooks"),
+			    "egress_hooks: «%s» is neither forward nor output",
+			    word);
+}
+
+static void
+check_web(struct reading *r)
+{
+	struct tide_web_place place;
+	struct tide_err err;
+
+	if (r->config->web_listen[0] != '\0' && !is_bad(r, "web_listen") &&
+	    tide_web_place(r->config->web_listen, &place, &err) < 0)
+		tide_complain(r->complaints,
+		    place_of(r, IN_GLOBALS, "web_listen"), "web_listen: %s",
+		    err.text);
+}
+
+void
+tide_reading_check(struct reading *r)
+{
+	check_runtime_dir(r);
+	check_profile_count(r);
+	for (unsigned i = 0; i < r->config->profiles; i++) {
+		int section = IN_PROFILE + (int)i;
+
+		if (!place_of(r, section, "socket")->bad) {
+			check_socket_length(r, i);
+			check_socket_taken(r, i);
+		}
+		if (!place_of(r, section, "daemons")->bad)
+			check_daemons(r, i);
+		check_header_rules(r, i);
+		check_groups(r, i);
+		check_tokens(r, i);
+		check_charged_by(r, i);
+		check_bulk(r, i);
+	}
+	for (unsigned i = 0; i < r->config->policies; i++)
+		check_policy(r, i);
+	check_retention(r);
+	check_window_fits(r);
+	check_egress(r);
+	check_web(r);
+}

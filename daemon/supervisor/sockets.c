@@ -1,0 +1,110 @@
+/*
+ * sockets - the listening sockets.  The supervisor opens them once and keeps
+ * them while the acceptor comes and goes: whoever connects meanwhile waits in
+ * the backlog.
+ */
+#include <arpa/inet.h>
+#include <grp.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../daemon.h"
+#include "tidemark/base/listen.h"
+
+/* ---- inet:PORT@ADDRESS ------------------------------------------------- */
+
+static int
+parse_inet(const char *text, struct sockaddr_storage *at, struct tide_err *err)
+{
+	struct sockaddr_in6 *six = (struct sockaddr_in6 *)at;
+	struct sockaddr_in *four = (struct sockaddr_in *)at;
+	const char *host = strchr(text, '@');
+	in_port_t port = htons((uint16_t)atoi(text));
+
+	memset(at, 0, sizeof *at);
+	host = host == NULL ? "127.0.0.1" : host + 1;
+	if (inet_pton(AF_INET, host, &four->sin_addr) == 1) {
+		four->sin_family = AF_INET;
+		four->sin_port = port;
+		return 0;
+	}
+	if (inet_pton(AF_INET6, host, &six->sin6_addr) == 1) {
+		six->sin6_family = AF_INET6;
+		six->sin6_port = port;
+		return 0;
+	}
+	return tide_err_set(err, "inet:%s: «%s» is no address", text, host);
+}
+
+static int
+listen_inet(const char *text, struct tide_err *err)
+{
+	struct sockaddr_storage at;
+	char name[TIDE_PATH_MAX + 8];
+
+	(void)snprintf(name, sizeof name, "inet:%s", text);
+	return parse_inet(text, &at, err) < 0
+	    ? -1
+	    : tide_listen_inet(&at, name, err);
+}
+
+/* ---- what the supervisor asks for -------------------------------------- */
+
+/*
+ * Nobody has said whom a socket is for: offer it to the mail servers' group, if
+ * there is one and we are in it.  If not, it stays with our own group.
+ */
+static void
+offer_to_mta(const char *path)
+{
+	const struct group *g = getgrnam(TIDE_MTA_GROUP);
+
+	if (g != NULL)
+		(void)!chown(path, (uid_t)-1, g->gr_gid);
+}
+
+static int
+listen_at(
+    const char *socket, uint32_t mode, const char *group, struct tide_err *err)
+{
+	const char *path = socket + strlen("local:");
+	int fd;
+
+	if (strncmp(socket, "inet:", 5) == 0)
+		return listen_inet(socket + 5, err);
+	fd = tide_listen_local(path, mode, group, err);
+	if (fd >= 0 && group[0] == '\0')
+		offer_to_mta(path);
+	return fd;
+}
+
+int
+listen_milter(const struct tide_profile *p, struct tide_err *err)
+{
+	return listen_at(p->socket, p->socket_mode, p->socket_group, err);
+}
+
+int
+listen_policy(const struct tide_policy *p, struct tide_err *err)
+{
+	return listen_at(p->socket, p->socket_mode, p->socket_group, err);
+}
+
+int
+listen_control(const struct tide_config *c, struct tide_err *err)
+{
+	char path[TIDE_PATH_MAX + 16];
+
+	(void)snprintf(path, sizeof path, "%s/control.sock", c->runtime_dir);
+	return tide_listen_local(path, c->control_mode, c->control_group, err);
+}
+
+void
+unlink_socket(const char *address)
+{
+	if (strncmp(address, "local:", 6) == 0)
+		(void)unlink(address + 6);
+}

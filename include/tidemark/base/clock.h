@@ -1,0 +1,56 @@
+/*
+ * clock - the two times.  Wall time (milliseconds since 1970) is what people
+ * ask about; monotonic time is what pulses and deadlines are measured by, so
+ * that a clock that steps harms nothing.
+ */
+#ifndef TIDEMARK_CLOCK_H
+#define TIDEMARK_CLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "tidemark/base/err.h"
+
+static inline uint64_t
+tide_clock_read_ms(clockid_t id)
+{
+	struct timespec t;
+
+	(void)clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static inline uint64_t
+tide_clock_wall_ms(void)
+{
+	return tide_clock_read_ms(CLOCK_REALTIME);
+}
+
+static inline uint64_t
+tide_clock_mono_ms(void)
+{
+	return tide_clock_read_ms(CLOCK_MONOTONIC);
+}
+
+static inline uint64_t
+tide_clock_mono_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* "2026-11-16T12:37:10Z", from milliseconds; fits in 32 bytes. */
+const char *tide_clock_show(uint64_t wall_ms, char *buf, size_t);
+
+/*
+ * A moment as people write it: 2026-11-16, 2026-11-16T12:37[:10][Z],
+ * "2026-11-16 12:37", 3h (so long before now), @SECONDS, now.  Local time
+ * unless it ends in Z.
+ */
+int tide_clock_parse(
+    const char *text, uint64_t now_ms, uint64_t *wall_ms, struct tide_err *);
+
+#endif

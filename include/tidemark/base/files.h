@@ -1,0 +1,39 @@
+/*
+ * files - small things done to files, done right.
+ */
+#ifndef TIDEMARK_FILES_H
+#define TIDEMARK_FILES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "tidemark/settings/config.h"
+#include "tidemark/base/err.h"
+
+/* Write a file whole and put it in place by rename: readers see the old one
+ * or the new one. */
+int tide_files_replace(
+    const char *path, const void *, size_t, mode_t, struct tide_err *);
+
+/* The folder part of a path ("." if it has none). */
+void tide_files_dirname(const char *path, char *, size_t);
+
+/*
+ * Lock the file for this process (not its children) until it ends, waiting
+ * at most wait_ms.  The descriptor, to be kept open, or -1.  holder, unless
+ * NULL, is set to the pid of who has it.
+ */
+int tide_files_lock(
+    const char *path, unsigned wait_ms, pid_t *holder, struct tide_err *);
+
+/*
+ * The published configuration, runtime_dir/config: what workers go by.  The
+ * supervisor writes it first, the collector at each reload.
+ */
+int tide_files_publish_config(
+    const struct tide_config *, uint64_t generation, struct tide_err *);
+int tide_files_read_config(const char *runtime_dir, struct tide_config *,
+    uint64_t *generation, struct tide_err *);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * hash - keyed hashing of what Tidemark remembers.
+ *
+ * One 128-bit XXH3 an element, under a secret drawn when the archive is
+ * made: who does not know it cannot craft addresses that collide, and an
+ * archive without it answers nothing.  Servers that exchange filters share
+ * one key.
+ */
+#ifndef TIDEMARK_HASH_H
+#define TIDEMARK_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tidemark/base/err.h"
+
+#define TIDE_HASH_KEY_SIZE 192 /* an XXH3 secret */
+
+struct tide_hash_key {
+	uint8_t secret[TIDE_HASH_KEY_SIZE];
+};
+
+struct tide_hash {
+	uint64_t low, high;
+};
+
+/* Draw a new key from the kernel. */
+int tide_hash_key_draw(struct tide_hash_key *, struct tide_err *);
+
+/*
+ * A key as text: hexadecimal, and behind it the checksum of its bytes.  To
+ * give several servers one key, the file is put into state_dir as hash.key
+ * before tidemarkd first starts there; it is a secret and refused if others
+ * than its owner may read it.
+ */
+#define TIDE_HASH_KEY_TEXT (2 * TIDE_HASH_KEY_SIZE + 1 + 16 + 1)
+void
+tide_hash_key_show(const struct tide_hash_key *, char text[TIDE_HASH_KEY_TEXT]);
+/* 1 read, 0 there is no such file, -1 it is wrong. */
+int
+tide_hash_key_read(struct tide_hash_key *, const char *path, struct tide_err *);
+
+struct tide_hash tide_hash(const struct tide_hash_key *, const void *, size_t);
+
+/* Unkeyed, for checksums of what we store. */
+uint64_t tide_hash_check(const void *, size_t);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * listen - listening sockets: files with a mode and a group, and addresses.
+ *
+ * Used by the supervisor and by tidemark-web, each for its own.
+ */
+#ifndef TIDEMARK_LISTEN_H
+#define TIDEMARK_LISTEN_H
+
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "tidemark/settings/config.h"
+#include "tidemark/base/err.h"
+
+/*
+ * A socket at that path, non-blocking.  One that is left over there goes; one
+ * that somebody listens on stays, and is an error.  The group "" leaves our
+ * own.  -1 with a sentence.
+ */
+int tide_listen_local(
+    const char *path, uint32_t mode, const char *group, struct tide_err *);
+
+/* The same at an address; the complaint calls it by that name. */
+int tide_listen_inet(
+    const struct sockaddr_storage *, const char *name, struct tide_err *);
+
+/* Where the page is served: web_listen, taken apart. */
+struct tide_web_place {
+	char path[TIDE_LOCAL_SOCKET_MAX + 1]; /* of a file, or "" and then */
+	struct sockaddr_storage at;	      /* an address of this machine */
+};
+
+/*
+ * 127.0.0.1:PORT, [::1]:PORT or unix:PATH; port 0 lets the kernel choose.
+ * Whatever other machines could reach is refused.
+ */
+int
+tide_web_place(const char *text, struct tide_web_place *, struct tide_err *);
+
+#endif

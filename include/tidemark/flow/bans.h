@@ -1,0 +1,168 @@
+/*
+ * bans - who is refused, and until when.
+ *
+ * A ban is a key (keys.h: a sender, an address, a @domain, a client, a
+ * network), why, since and until.  The archive has them durably; a table in
+ * the map answers workers without blocking.  The collector alone writes.
+ *
+ * PROTOCOL bans: one writer, any number of readers, an entry at a time.
+ *  P1 seq += 1 (now odd)            relaxed, then a release fence
+ *  P2 write the words               relaxed
+ *  P3 seq += 1 (now even)           release
+ *  R1 load seq                      acquire; odd: try again
+ *  R2 read the words                relaxed
+ *  R3 acquire fence, load seq       relaxed; changed: try again
+ * Why:   R1 with P3: who sees the even number sees its words.  R3 with P1: who
+ *        has read a word of the next writing sees that seq has moved.  A
+ *        reader tries a few times and then takes the entry for empty: it
+ *        never waits.
+ * Crash: of the collector between P1 and P3: the entry stays odd, and empty
+ *        to readers, until the next collector loads all bans anew.
+ * Test:  tests/daemon/lib/flow/t_bans.c
+ */
+#ifndef TIDEMARK_BANS_H
+#define TIDEMARK_BANS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tidemark/archive/archive.h"
+#include "tidemark/keys/keys.h"
+
+#define TIDE_BAN_REASON_MAX 63
+#define TIDE_BAN_PROBES 16u
+
+/* Who made it, if no group did. */
+#define TIDE_BAN_MANUAL 0xffu
+
+#define TIDE_BAN_CAUSES 8u
+
+/*
+ * Profiles go by name: their order in the configuration may change over a
+ * restart.  Causes are the last overflows that made or lengthened it, so that
+ * one that is told again after a crash changes nothing.
+ */
+struct tide_ban {
+	uint64_t since_ms, until_ms;	 /* wall */
+	uint32_t times;			 /* how often made or lengthened */
+	uint32_t map;			 /* whose buckets the causes are of */
+	uint32_t cause[TIDE_BAN_CAUSES]; /* tide_ban_cause(), newest first */
+	char profile[TIDE_NAME_MAX];	 /* where it stands; "": everywhere */
+	char reason[TIDE_BAN_REASON_MAX + 1]; /* of a manual one */
+	char key[TIDE_KEY_MAX + 1];
+	uint8_t group;	/* enum tide_group, or TIDE_BAN_MANUAL */
+	uint8_t length; /* of the key */
+	uint8_t pad[5];
+};
+_Static_assert(sizeof(struct tide_ban) % 8 == 0, "whole words");
+_Static_assert(offsetof(struct tide_ban, pad) + 5 == sizeof(struct tide_ban),
+    "no hidden bytes: they are compared and summed");
+
+#define TIDE_BAN_WORDS (sizeof(struct tide_ban) / 8)
+
+struct tide_ban_entry {
+	_Atomic uint64_t seq;
+	_Atomic uint64_t word[TIDE_BAN_WORDS];
+};
+
+struct tide_bans {
+	_Atomic uint32_t capacity;
+	_Atomic uint32_t standing;    /* entries in use, expired or not */
+	_Atomic uint64_t pushed_out;  /* for want of room */
+	_Atomic uint64_t prefixes[4]; /* lengths of networks banned, v6 bits */
+	struct tide_ban_entry entry[];
+};
+
+size_t tide_bans_size(uint32_t capacity);
+
+/* ---- workers and tools ------------------------------------------------- */
+
+/* Is the key banned at that time?  The ban is copied out. */
+bool tide_bans_find(const struct tide_bans *, const uint8_t secret[16],
+    const struct tide_key *, uint64_t now_ms, struct tide_ban *);
+
+/* Does it stand in that profile?  NULL: in any. */
+bool tide_ban_is_in(const struct tide_ban *, const char *profile);
+
+/* The client, or any network around it, in that profile; NULL: in any. */
+bool tide_bans_find_client(const struct tide_bans *, const uint8_t secret[16],
+    const struct tide_ip *, const char *profile, uint64_t now_ms,
+    struct tide_ban *);
+
+/* Entry i, for listing; false if nothing stands there. */
+bool tide_bans_at(const struct tide_bans *, uint32_t i, struct tide_ban *);
+
+/* ---- the collector ----------------------------------------------------- */
+
+/* Empty the table. */
+void tide_bans_clear(struct tide_bans *, uint32_t capacity);
+
+/* Put it there, in place of one of the same key. */
+void tide_bans_publish(
+    struct tide_bans *, const uint8_t secret[16], const struct tide_ban *);
+
+/* Take it away.  False if there is none. */
+bool tide_bans_withdraw(
+    struct tide_bans *, const uint8_t secret[16], const struct tide_key *);
+
+/* ---- what comes of a new one and of the one that stands ----------------- */
+
+/* An overflow, by class and number (pool.h); never 0. */
+static inline uint32_t
+tide_ban_cause(unsigned class, uint32_t number)
+{
+	return 1u << 31 | (class & 0x7f) << 16 | (number & 0xffff);
+}
+
+struct tide_ban_terms {
+	uint64_t now_ms;
+	uint64_t lasts_ms; /* as its group says */
+	uint64_t most_ms;  /* however often it is lengthened */
+};
+
+enum tide_ban_outcome {
+	TIDE_BAN_MADE,	     /* none stood */
+	TIDE_BAN_LENGTHENED, /* one stood: what stands now is of both */
+	TIDE_BAN_KNOWN	     /* this very overflow is in it: as it is stored */
+};
+
+/*
+ * Settle a ban against the one that stands (NULL: none).  An overflow's ban
+ * has one cause; a manual one has none, and until_ms as wanted.  The one that
+ * ends later decides when; a manual reason is kept.
+ */
+enum tide_ban_outcome tide_ban_settle(struct tide_ban *,
+    const struct tide_ban *old, const struct tide_ban_terms *);
+
+/* Of two bans of a key, is a the later writing? */
+bool tide_ban_is_newer(const struct tide_ban *a, const struct tide_ban *b);
+
+/* ---- the archive ------------------------------------------------------- */
+
+enum tide_ban_fate { TIDE_BAN_LEAVE, TIDE_BAN_STORE, TIDE_BAN_DELETE };
+
+/*
+ * Change several in one transaction.  Each is shown to `decide' with the one
+ * that is stored under its key (NULL: none), to be made what it shall be.
+ * No other change comes between: what is decided is what is stored.
+ */
+typedef enum tide_ban_fate tide_ban_decide(
+    void *arg, size_t i, struct tide_ban *, const struct tide_ban *old);
+int tide_archive_change_bans(struct tide_archive *, struct tide_ban *, size_t,
+    tide_ban_decide *, void *arg, struct tide_err *);
+
+/* 1, 0 if there is none, -1. */
+int tide_archive_get_ban(struct tide_archive *, const struct tide_key *,
+    struct tide_ban *, struct tide_err *);
+
+/* Check a stored ban's bytes; false if they are none. */
+bool tide_ban_read(struct tide_bytes, struct tide_ban *);
+
+/* All that stand at that time, to the visitor; expired ones are deleted. */
+typedef void tide_ban_visit(void *arg, const struct tide_ban *);
+int tide_archive_walk_bans(struct tide_archive *, uint64_t now_ms,
+    tide_ban_visit *, void *arg, struct tide_err *);
+
+#endif

@@ -1,0 +1,195 @@
+/*
+ * tokens - outgoing allowances, one per account and limit, in the map.
+ *
+ * Written by every milter worker; swept by the collector; read by tools.  The
+ * caller passes the time, so tests own the clock.  Never blocks, never
+ * allocates; whoever is killed midway leaves nothing that others wait for.
+ *
+ * An account holds T(t) = min(T(t0) + (t - t0) rho, beta) tokens; a recipient
+ * costs some and passes while they suffice.  We do not store T and t0 but the
+ * one number that both amount to, the moment `full` at which the bucket is
+ * full again:
+ *
+ *     T(t) = beta - max(full - t, 0) rho
+ *     take c:  full' = max(full, t) + c / rho, if full' - t <= beta / rho
+ *
+ * It says without knowing beta or rho when a slot may be given away (a full
+ * allowance equals a free slot), and one CAS moves it.
+ *
+ * Exact: time is counted in ticks of 1/1024 ms, a token is a whole number of
+ * ticks, rounded up.  So the first burst is exactly beta, and in any time t
+ * at most beta + rho t tokens are taken, never a fraction more.  Rounding
+ * slows the refill by less than 1/1024 at 1,000 tokens a second and not at
+ * all at 100 a day.
+ *
+ * Ranges: beta up to 1,000,000 tokens; rho up to 1,000 a second; beta / rho up
+ * to 34 years.  `full` has 52 bits and wraps every 139 years; it is compared
+ * by signed difference, so any starting point of the clock will do.
+ *
+ * Clock: meant for CLOCK_MONOTONIC.  A step back by s never refills; it takes
+ * at most s rho tokens from view until the clock is there again, and blocks
+ * nobody for longer than TIDE_TOKENS_STALE_MS: what then still lies further
+ * ahead than an empty bucket is taken for an empty bucket of now.  A jump
+ * ahead fills up to beta, as waiting would.
+ *
+ * Staleness: a worker's time may be old by up to TIDE_TOKENS_STALE_MS.  One
+ * that was stopped for longer between reading the clock and taking may win
+ * its delay times rho, once.
+ */
+#ifndef TIDEMARK_TOKENS_H
+#define TIDEMARK_TOKENS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/base/units.h"
+
+#define TIDE_TOKEN 1000u /* costs and levels are in thousandths of a token */
+#define TIDE_TOKENS_TICKS 1024u /* in a millisecond */
+#define TIDE_TOKENS_BURST_MAX 1000000u
+#define TIDE_TOKENS_STALE_MS 60000u
+#define TIDE_TOKENS_BLOCK 64u /* slots an account may stand in */
+
+struct tide_tokens_slot {
+	_Atomic uint64_t tag;  /* state, version, fingerprint */
+	_Atomic uint64_t word; /* full again at, version */
+};
+_Static_assert(sizeof(struct tide_tokens_slot) == 16, "four in a cache line");
+
+/* A process's view of the table.  A region of zeroes is an empty table. */
+struct tide_tokens {
+	struct tide_tokens_slot *slots; /* aligned to a cache line */
+	uint64_t capacity; /* a power of two, at least TIDE_TOKENS_BLOCK */
+};
+
+static inline size_t
+tide_tokens_bytes(uint64_t capacity)
+{
+	return (size_t)capacity * sizeof(struct tide_tokens_slot);
+}
+
+/* beta and rho, worked into ticks. */
+struct tide_allowance {
+	uint64_t burst; /* beta, tokens; 0: nothing ever passes */
+	uint64_t token; /* ticks that one token takes to come back */
+	uint64_t depth; /* ticks from empty to full */
+};
+
+/* 0, or -1 with a sentence if the settings are out of range. */
+int tide_allowance_make(struct tide_allowance *, uint64_t burst,
+    struct tide_rate, struct tide_err *);
+
+#define TIDE_TOKENS_ALSO 4u
+
+/*
+ * Further limits on an account, a word each: BURST:RATE, such as 20:20/1h.
+ * How many, or -1 with a sentence.
+ */
+int tide_tokens_also(const char *words,
+    struct tide_allowance also[TIDE_TOKENS_ALSO], struct tide_err *);
+
+/* Where an account stands under a limit; the limit's number keeps two apart. */
+struct tide_hash tide_tokens_key(
+    const struct tide_hash_key *, uint32_t limit, const void *account, size_t);
+
+enum tide_tokens_result {
+	TIDE_TOKENS_TAKEN,
+	TIDE_TOKENS_SHORT,    /* not enough; nothing changed */
+	TIDE_TOKENS_UNCOUNTED /* no slot for the account: let it through */
+};
+
+#define TIDE_TOKENS_NEVER UINT64_MAX
+
+struct tide_take {
+	struct tide_hash key;
+	struct tide_allowance allowance;
+	uint64_t cost; /* in thousandths, as is left */
+	/* set by taking */
+	enum tide_tokens_result result;
+	uint64_t left;		 /* what remains; after a refusal, what is */
+	uint64_t retry_after_ms; /* SHORT: then the cost is there, or NEVER */
+};
+
+/* Take the cost if it is there; the result is also left in the take. */
+enum tide_tokens_result tide_tokens_take(
+    const struct tide_tokens *, struct tide_take *, uint64_t now_ms);
+
+/*
+ * Take all or none, in order: at the first that is SHORT those before it are
+ * given back, and *refused, unless NULL, is its index.  UNCOUNTED if none was
+ * short but one found no slot.  A kill midway may leave what was taken.
+ */
+enum tide_tokens_result tide_tokens_take_all(const struct tide_tokens *,
+    struct tide_take *, size_t, uint64_t now_ms, size_t *refused);
+
+/*
+ * Give the cost of a take back, never above the burst.  Nothing unless its
+ * result is TAKEN; a caller may lower the cost to give back a part.
+ */
+void tide_tokens_give_back(
+    const struct tide_tokens *, const struct tide_take *, uint64_t now_ms);
+
+/*
+ * Forget the account: its slot is closed and given free, as one that is full
+ * again.  True if it had one.  Its next take begins with a full allowance;
+ * one that is under way meets the closed slot and claims anew.
+ */
+bool tide_tokens_forget(const struct tide_tokens *, struct tide_hash key);
+
+/* Has it one? */
+bool tide_tokens_known(const struct tide_tokens *, struct tide_hash key);
+
+/* What of an account: each has a place of its own in the map. */
+enum tide_account_kind {
+	TIDE_ACCOUNT_TOKENS,
+	TIDE_ACCOUNT_RECIPIENTS, /* distinct.h */
+	TIDE_ACCOUNT_CLIENTS,
+	TIDE_ACCOUNT_ALSO, /* and more, to the number of further limits */
+	TIDE_ACCOUNT_KINDS = TIDE_ACCOUNT_ALSO + TIDE_TOKENS_ALSO
+};
+
+/* A profile's name, not its place, keeps its accounts apart from others'. */
+struct tide_hash tide_account_key(const struct tide_hash_key *,
+    const char *profile, uint32_t kind, const void *account, size_t);
+
+/* Thousandths the account has now.  Writes nothing: for tools. */
+uint64_t tide_tokens_level(const struct tide_tokens *, struct tide_hash key,
+    const struct tide_allowance *, uint64_t now_ms);
+
+/*
+ * All accounts that are not full, as records; *bytes is to be freed.  Workers
+ * may go on.
+ */
+int tide_tokens_save(const struct tide_tokens *, uint64_t now_ms, char **bytes,
+    size_t *size, struct tide_err *);
+
+/*
+ * Charge the accounts of a table that was saved so long ago, as much as they
+ * would still lack by now; how many.  Workers may have taken already: that is
+ * added up.  The table may have any size: a record does not say in which of
+ * two halves of a larger one its account belongs, and is put into both; the
+ * one that nobody asks for falls free when it is full.
+ */
+unsigned tide_tokens_load(const struct tide_tokens *, const char *bytes,
+    size_t size, uint64_t now_ms, uint64_t elapsed_ms);
+
+struct tide_tokens_sweep {
+	uint64_t live;	  /* not full again yet */
+	uint64_t freed;	  /* full again, given free */
+	uint64_t cleared; /* what killed workers left */
+	uint64_t mended;  /* full further ahead than could be: clock steps */
+};
+
+/*
+ * The collector's: look after `n` slots from `first` on and add up what was
+ * found.  longest_ms: the largest beta / rho of all limits.  Workers reuse
+ * full slots by themselves; only leftovers of the killed need the sweep.
+ */
+void tide_tokens_sweep(const struct tide_tokens *, uint64_t first, uint64_t n,
+    uint64_t now_ms, uint64_t longest_ms, struct tide_tokens_sweep *);
+
+#endif

@@ -1,0 +1,495 @@
+/*
+ * Checkpoint: written, loaded, restored; damaged on one side or on both.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "fixture.h"
+#include "tidemark/archive/checkpoint.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/archive/sealer.h"
+
+#define T0 1000000ull
+
+static struct tide_config config;
+static struct tide_archive archive;
+static struct tide_map *map;
+static struct tide_sealer sealer;
+
+static void
+start(void)
+{
+	struct tide_err err = { "" };
+
+	fixture_config(&config);
+	fixture_open_archive(&config, &archive);
+	map = fixture_make_map(&config, &archive);
+	CHECK_INT(tide_sealer_open(&sealer, map, &archive, T0, &err), 0);
+}
+
+static void
+end(void)
+{
+	tide_sealer_close(&sealer);
+	tide_map_detach(map);
+	tide_archive_close(&archive);
+}
+
+static void
+write_at(uint64_t now_ms)
+{
+	struct tide_err err = { "" };
+
+	CHECK_MSG(tide_checkpoint_write(&archive, map, now_ms, &err) == 0, "%s",
+	    err.text);
+}
+
+/* The moment of the checkpoint that is loaded; 0 none, UINT64_MAX error. */
+static uint64_t
+loaded(struct tide_err *err)
+{
+	struct tide_checkpoint c;
+	int rc = tide_checkpoint_load(&archive, &c, err);
+	uint64_t taken = c.taken_ms;
+
+	if (rc > 0)
+		tide_checkpoint_free(&c);
+	return rc > 0 ? taken : rc == 0 ? 0 : UINT64_MAX;
+}
+
+/* ---- there and back ---------------------------------------------------- */
+
+static void
+none_yet(void)
+{
+	struct tide_err err;
+	struct tide_carried taken = { .taken_ms = 4711 };
+
+	start();
+	CHECK_INT(loaded(&err), 0);
+	CHECK_INT(tide_checkpoint_restore(&archive, map, &taken, &err), 0);
+	CHECK_INT(taken.taken_ms, 4711);
+	end();
+}
+
+static void
+write_and_load(void)
+{
+	struct tide_checkpoint c;
+	struct tide_err err;
+
+	start();
+	CHECK(fixture_pass(map, "a@b.example", "c@d.example"));
+	tide_count_profile(map->counters, 1, TIDE_COUNT_MESSAGES, 7);
+	atomic_store(&map->control->bypass_until_ms, 99);
+	write_at(T0 + 50);
+	CHECK(fixture_pass(map, "after@b.example", "c@d.example"));
+	CHECK_INT(tide_checkpoint_load(&archive, &c, &err), 1);
+	CHECK_INT(c.taken_ms, T0 + 50);
+	CHECK_INT(c.bypass_until_ms, 99);
+	CHECK_INT(tide_counter_get(c.counters, 2, TIDE_COUNT_MESSAGES), 7);
+	CHECK_INT(c.windows, 1);
+	CHECK_INT(c.record[0].number, 1);
+	CHECK_INT(c.record[0].from_ms, T0);
+	CHECK_INT(c.record[0].until_ms, T0 + 50);
+	CHECK_INT(c.record[0].messages, 1);
+	CHECK_INT(c.record[0].flags, TIDE_WINDOW_WAS_RESTORED);
+	CHECK(tide_bloom_ones(&c.record[0].shape[0],
+		  (tide_bloom_word *)c.words[0][0]) > 10);
+	tide_checkpoint_free(&c);
+	end();
+}
+
+/* One window sealing, one open: both are in the checkpoint. */
+static void
+two_windows(void)
+{
+	struct tide_checkpoint c;
+	struct tide_err err;
+
+	start();
+	CHECK(fixture_pass(map, "a@b.example", "c@d.example"));
+	atomic_store(&map->slots[0].epoch, atomic_load(&map->control->epoch));
+	CHECK_INT(tide_sealer_round(&sealer, T0 + 10, 0, &err), 0);
+	tide_epoch_leave(&map->slots[0].epoch);
+	CHECK(fixture_pass(map, "b@b.example", "c@d.example"));
+	write_at(T0 + 50);
+	CHECK_INT(tide_checkpoint_load(&archive, &c, &err), 1);
+	CHECK_INT(c.windows, 2);
+	CHECK_INT(c.record[0].number + c.record[1].number, 3);
+	CHECK_INT(c.record[1].number == 1 ? c.record[1].until_ms
+					  : c.record[0].until_ms,
+	    T0 + 10);
+	tide_checkpoint_free(&c);
+	CHECK_INT(tide_sealer_round(&sealer, T0 + 60, 1000, &err), 1);
+	CHECK_INT(tide_checkpoint_load(&archive, &c, &err), 1);
+	CHECK_INT(c.windows, 1); /* the archive has the other by now */
+	CHECK_INT(c.record[0].number, 2);
+	tide_checkpoint_free(&c);
+	end();
+}
+
+/* The map is lost; a new one is made and the checkpoint restored. */
+static void
+restore(void)
+{
+	struct tide_question q = { .from = "a@b.example",
+		.has_since = true,
+		.since_ms = T0,
+		.until_ms = T0 + 100,
+		.now_ms = T0 + 100 };
+	struct tide_err err = { "" };
+	struct tide_carried taken;
+
+	start();
+	CHECK(fixture_pass(map, "a@b.example", "c@d.example"));
+	tide_count(map->counters, TIDE_COUNT_LAPSES, 4711);
+	atomic_store(&map->control->bypass_until_ms, 99);
+	write_at(T0 + 50);
+	CHECK(fixture_pass(map, "lost@b.example", "c@d.example"));
+	tide_sealer_close(&sealer);
+	tide_map_detach(map);
+	CHECK(unlink(fixture_live_path(&config)) == 0);
+	map = fixture_make_map(&config, &archive);
+	tide_count(map->counters, TIDE_COUNT_LAPSES, 1); /* meanwhile */
+	CHECK_INT(tide_checkpoint_restore(&archive, map, &taken, &err), 1);
+	tide_carried_free(&taken);
+	CHECK_INT(taken.taken_ms, T0 + 50);
+	CHECK_INT(tide_counter_get(map->counters, 0, TIDE_COUNT_LAPSES), 4712);
+	CHECK_INT(atomic_load(&map->control->bypass_until_ms), 99);
+	CHECK_INT(tide_sealer_open(&sealer, map, &archive, T0 + 80, &err), 0);
+	CHECK_INT(atomic_load(&map->control->current), 2);
+	CHECK_INT(fixture_ask(&archive, map, &q, NULL), TIDE_FOUND);
+	q.from = "lost@b.example"; /* 50 to 80 is a gap, and is shown so */
+	CHECK_INT(fixture_ask(&archive, map, &q, NULL), TIDE_NOT_COVERED);
+	q.until_ms = T0 + 50;
+	CHECK_INT(fixture_ask(&archive, map, &q, NULL), TIDE_ABSENT);
+	CHECK_INT(tide_checkpoint_restore(&archive, map, &taken, &err), 1);
+	tide_carried_free(&taken);
+	end();
+}
+
+/* Another boot, with the profiles in another order: numbers go by name. */
+static void
+restored_by_name(void)
+{
+	struct tide_allowance a;
+	struct tide_take take = { .cost = 3000 };
+	struct tide_carried taken;
+	struct tide_profile first;
+	struct tide_err err = { "" };
+
+	start();
+	CHECK(config.profiles >= 2);
+	tide_count_profile(map->counters, 0, TIDE_COUNT_MESSAGES, 5);
+	tide_count_profile(map->counters, 1, TIDE_COUNT_MESSAGES, 7);
+	CHECK_INT(tide_allowance_make(
+		      &a, 10, (struct tide_rate){ 10, 1000ull * 86400 }, &err),
+	    0);
+	take.key = tide_tokens_key(&archive.key, 1, "ann", 3);
+	take.allowance = a;
+	CHECK_INT(tide_tokens_take(&map->tokens, &take, tide_clock_mono_ms()),
+	    TIDE_TOKENS_TAKEN);
+	write_at(T0 + 50);
+	tide_sealer_close(&sealer);
+	tide_map_detach(map);
+	CHECK(unlink(fixture_live_path(&config)) == 0);
+	first = config.profile[0];
+	config.profile[0] = config.profile[1];
+	config.profile[1] = first;
+	map = fixture_make_map(&config, &archive);
+	CHECK_INT(tide_checkpoint_restore(&archive, map, &taken, &err), 1);
+	CHECK_STR(taken.profiles.name[0], first.name);
+	CHECK_INT(tide_counter_get(map->counters, 1, TIDE_COUNT_MESSAGES), 7);
+	CHECK_INT(tide_counter_get(map->counters, 2, TIDE_COUNT_MESSAGES), 5);
+	CHECK_INT(
+	    tide_tokens_load(&map->tokens,
+		taken.part[TIDE_CARRIED_TOKENS].bytes,
+		taken.part[TIDE_CARRIED_TOKENS].size, tide_clock_mono_ms(), 0),
+	    1);
+	CHECK_INT(tide_tokens_level(
+		      &map->tokens, take.key, &a, tide_clock_mono_ms()) /
+		1000,
+	    7);
+	tide_carried_free(&taken);
+	CHECK_INT(tide_sealer_open(&sealer, map, &archive, T0 + 80, &err), 0);
+	end();
+}
+
+static void
+sides_take_turns(void)
+{
+	struct tide_err err;
+	uint64_t i;
+
+	start();
+	for (i = 1; i <= 7; i++) {
+		write_at(T0 + i);
+		CHECK_INT(loaded(&err), T0 + i);
+	}
+	end();
+}
+
+/* ---- chunks ------------------------------------------------------------ */
+
+static int
+add_bytes(void *arg, struct tide_bytes key, struct tide_bytes value,
+    struct tide_err *err)
+{
+	uint64_t *sum = arg;
+
+	(void)key;
+	(void)err;
+	*sum = *sum * 31 + tide_hash_check(value.data, value.size);
+	return 0;
+}
+
+/* Which transaction was the last: it tells how many were written. */
+static uint64_t
+commits(void)
+{
+	size_t size;
+	char *bytes = fixture_slurp(fixture_archive_path(&config), &size);
+	uint64_t a, b;
+
+	memcpy(&a, bytes + 144, 8); /* see t_store.c */
+	memcpy(&b, bytes + 4096 + 144, 8);
+	free(bytes);
+	return a > b ? a : b;
+}
+
+static void
+unchanged_chunks_are_skipped(void)
+{
+	uint64_t before, first, again;
+
+	start();
+	CHECK(fixture_pass(map, "a@b.example", "c@d.example"));
+	before = commits();
+	write_at(T0 + 1);
+	first = commits() - before; /* manifest off, 5 chunks, manifest on */
+	write_at(T0 + 2);
+	before = commits();
+	write_at(T0 + 3);
+	again = commits() - before; /* only the manifests */
+	CHECK_INT(first, 5 + 1);    /* nothing to take off at first */
+	CHECK_INT(again, 2);
+	CHECK(fixture_pass(map, "x@b.example", "c@d.example"));
+	before = commits();
+	write_at(T0 + 4);
+	CHECK_INT(commits() - before, 2 + 2); /* window and counters */
+	end();
+}
+
+/* Windows of several chunks each. */
+static void
+large_windows(void)
+{
+	struct tide_checkpoint c;
+	struct tide_err err = { "" };
+	tide_bloom_word *words;
+
+	fixture_config(&config);
+	config.window_senders = 2000000; /* 2.4 MB at 1% */
+	fixture_open_archive(&config, &archive);
+	map = fixture_make_map(&config, &archive);
+	CHECK_INT(tide_sealer_open(&sealer, map, &archive, T0, &err), 0);
+	words = tide_window_senders(map, map->window[1]);
+	atomic_store(&words[0], 1);
+	atomic_store(&words[200000], 2);
+	atomic_store(&words[map->control->head.senders.bits / 64 - 1], 3);
+	write_at(T0 + 1);
+	CHECK_INT(tide_checkpoint_load(&archive, &c, &err), 1);
+	CHECK_INT(c.words[0][0][0], 1);
+	CHECK_INT(c.words[0][0][200000], 2);
+	CHECK_INT(c.words[0][0][map->control->head.senders.bits / 64 - 1], 3);
+	tide_checkpoint_free(&c);
+	end();
+}
+
+/* ---- damage ------------------------------------------------------------ */
+
+/* Change a value of the archive behind its back; its old first byte. */
+static void
+bend(int table, const void *key, size_t size, size_t byte)
+{
+	struct tide_err err;
+	struct tide_txn *t = tide_txn_begin(archive.store, true, &err);
+	struct tide_bytes value;
+	char *copy;
+
+	CHECK_INT(
+	    tide_txn_get(t, table, tide_bytes(key, size), &value, &err), 1);
+	copy = malloc(value.size);
+	CHECK(copy != NULL);
+	memcpy(copy, value.data, value.size);
+	copy[byte % value.size] ^= 16;
+	CHECK_INT(tide_txn_put(t, table, tide_bytes(key, size),
+		      tide_bytes(copy, value.size), &err),
+	    0);
+	CHECK_INT(tide_txn_commit(t, &err), 0);
+	free(copy);
+}
+
+static void
+bend_chunk(uint8_t side, uint8_t region, size_t byte)
+{
+	const uint8_t key[10] = { side, region };
+
+	bend(TIDE_TABLE_CHECKPOINT, key, sizeof key, byte);
+}
+
+static void
+bend_manifest(int side)
+{
+	bend(
+	    TIDE_TABLE_META, side == 0 ? "checkpoint0" : "checkpoint1", 11, 20);
+}
+
+/* Side 0 of T0 + 1 and side 1 of T0 + 2. */
+static void
+start_with_two(void)
+{
+	start();
+	CHECK(fixture_pass(map, "a@b.example", "c@d.example"));
+	write_at(T0 + 1);
+	write_at(T0 + 2);
+}
+
+static void
+damaged_newest(void)
+{
+	struct tide_err err;
+	uint8_t region;
+	size_t byte;
+
+	for (region = 0; region < 3; region++) {
+		for (byte = 0; byte < 3; byte++) { /* check, middle, end */
+			start_with_two();
+			bend_chunk(1, region, byte * 1500);
+			CHECK_INT(loaded(&err), T0 + 1);
+			end();
+		}
+	}
+	start_with_two();
+	bend_manifest(1);
+	CHECK_INT(loaded(&err), T0 + 1);
+	end();
+}
+
+static void
+damaged_both(void)
+{
+	struct tide_err err = { "" };
+	struct tide_carried taken;
+
+	start_with_two();
+	bend_chunk(0, 1, 700);
+	bend_chunk(1, 2, 700);
+	CHECK(loaded(&err) == UINT64_MAX);
+	CHECK(strstr(err.text, "is damaged") != NULL);
+	CHECK_INT(tide_checkpoint_restore(&archive, map, &taken, &err), -1);
+	write_at(T0 + 3); /* and a new one makes it good */
+	CHECK_INT(loaded(&err), T0 + 3);
+	end();
+	start_with_two();
+	bend_manifest(0);
+	bend_manifest(1);
+	CHECK_INT(loaded(&err), 0); /* as if there were none */
+	end();
+}
+
+/* A chunk damaged in its place is not "unchanged": it is written again. */
+static void
+damage_is_repaired(void)
+{
+	struct tide_err err;
+	uint64_t i;
+
+	start_with_two();
+	bend_chunk(0, 1, 700);
+	bend_chunk(1, 1, 700);
+	for (i = 3; i <= 6; i++) {
+		write_at(T0 + i);
+		CHECK_INT(loaded(&err), T0 + i);
+	}
+	end();
+}
+
+/* Killed while it writes: that side is invalid, the other stands. */
+static void
+cut_short(void)
+{
+	struct tide_err err;
+	struct tide_txn *t;
+
+	start_with_two();
+	t = tide_txn_begin(archive.store, true, &err);
+	CHECK_INT(tide_txn_del(
+		      t, TIDE_TABLE_META, tide_bytes("checkpoint0", 11), &err),
+	    1);
+	CHECK_INT(tide_txn_commit(t, &err), 0);
+	CHECK_INT(loaded(&err), T0 + 2);
+	write_at(T0 + 3);
+	CHECK_INT(loaded(&err), T0 + 3);
+	bend_chunk(0, 0, 900);
+	CHECK_INT(loaded(&err), T0 + 2);
+	end();
+}
+
+static void
+archive_is_the_same_when_read(void)
+{
+	struct tide_err err;
+	struct tide_txn *t;
+	uint64_t a = 0, b = 0;
+
+	start_with_two();
+	t = tide_txn_begin(archive.store, false, &err);
+	(void)tide_txn_walk(
+	    t, TIDE_TABLE_CHECKPOINT, tide_bytes("", 0), add_bytes, &a, &err);
+	tide_txn_abort(t);
+	CHECK_INT(loaded(&err), T0 + 2);
+	t = tide_txn_begin(archive.store, false, &err);
+	(void)tide_txn_walk(
+	    t, TIDE_TABLE_CHECKPOINT, tide_bytes("", 0), add_bytes, &b, &err);
+	tide_txn_abort(t);
+	CHECK(a == b && a != 0);
+	end();
+}
+
+/* Of other sizes than the configuration of today: loaded all the same. */
+static void
+of_other_sizes(void)
+{
+	struct tide_err err = { "" };
+	struct tide_carried taken;
+
+	start_with_two();
+	tide_sealer_close(&sealer);
+	tide_map_detach(map);
+	CHECK(unlink(fixture_live_path(&config)) == 0);
+	config.window_senders = 5000;
+	map = fixture_make_map(&config, &archive);
+	CHECK_INT(tide_checkpoint_restore(&archive, map, &taken, &err), 1);
+	tide_carried_free(&taken);
+	CHECK_INT(tide_archive_has_window(&archive, 1, &err), 1);
+	end();
+}
+
+CHECK_CASES({ "none yet", none_yet }, { "written and loaded", write_and_load },
+    { "two windows; one the archive has is left out", two_windows },
+    { "restored into a new map; what came after is a gap", restore },
+    { "profiles and accounts go by name", restored_by_name },
+    { "two sides take turns", sides_take_turns },
+    { "unchanged chunks are skipped", unchanged_chunks_are_skipped },
+    { "windows of several chunks", large_windows },
+    { "the newest is damaged: the older one", damaged_newest },
+    { "both are damaged: an error", damaged_both },
+    { "damage is repaired by the next", damage_is_repaired },
+    { "cut short: the other side stands", cut_short },
+    { "loading changes nothing", archive_is_the_same_when_read },
+    { "of other sizes", of_other_sizes })

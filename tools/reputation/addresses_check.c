@@ -1,0 +1,141 @@
+/*
+ * addresses check-against - which of the known good are taken for spam?
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "addresses.h"
+#include "../read/json.h"
+#include "../order.h"
+#include "../read/output.h"
+
+#define BATCH 24u /* keys in one request */
+
+void
+addresses_exceptions(const struct view *v, struct tide_exceptions *x)
+{
+	struct tide_err err;
+
+	memset(x, 0, sizeof *x);
+	(void)tide_exceptions_attach(x, v->config.runtime_dir, &err);
+}
+
+void
+addresses_one_form(struct tide_sender_forms *f,
+    const struct tide_hash_key *secret, const struct tide_key *key)
+{
+	f->count = 1;
+	f->key[0] = *key;
+	f->hash[0] = tide_address_hash(secret, key);
+}
+
+struct check {
+	const struct tool *t;
+	const struct view *v;
+	struct tide_exceptions exceptions;
+	uint64_t checked, excepted, found;
+	bool except;
+	struct tide_key batch[BATCH];
+	unsigned pending;
+};
+
+static void
+say_excepted(const struct tool *t, const struct tide_line *line)
+{
+	(void)t;
+	(void)line;
+}
+
+static int
+flush(struct check *c)
+{
+	static struct order o = { .each = say_excepted };
+	struct tide_line_out request;
+	unsigned i;
+
+	if (c->pending == 0)
+		return 0;
+	tide_line_start(&request, "except-add");
+	tide_line_add(&request, "reason", "false positive of the list");
+	for (i = 0; i < c->pending; i++)
+		tide_line_add(&request, "key", c->batch[i].text);
+	c->pending = 0;
+	return order_give(c->t, &o, &request) == TOOL_OK ? 0 : -1;
+}
+
+static void
+say_found(const struct check *c, const struct tide_key *key)
+{
+	struct json j;
+
+	if (!c->t->json) {
+		printf("%s\n", key->text);
+		return;
+	}
+	j = json_record(stdout, "false_positive");
+	json_text(&j, "key", key->text);
+	json_bool(&j, "excepted", c->except);
+	json_record_end(&j);
+}
+
+/* An exception for what was found: the address, unless it is its domain. */
+static int
+check_line(void *arg, const char *line, const struct tide_key *key)
+{
+	struct check *c = arg;
+	struct tide_sender_forms forms;
+	int form;
+
+	(void)line;
+	c->checked++;
+	tide_sender_forms(&c->v->map->control->head.key, key->text, &forms);
+	if (key->text[0] == '@')
+		addresses_one_form(&forms, &c->v->map->control->head.key, key);
+	form = tide_addresses_find(
+	    &c->v->map->addresses, NULL, NULL, forms.hash, forms.count);
+	if (form < 0)
+		return 0;
+	if (tide_exceptions_for(&c->exceptions, &forms) != NULL) {
+		c->excepted++;
+		return 0;
+	}
+	c->found++;
+	say_found(c, key);
+	if (!c->except)
+		return 0;
+	c->batch[c->pending++] = *key;
+	return c->pending == BATCH ? flush(c) : 0;
+}
+
+static void
+sum_up(const struct check *c)
+{
+	complain("%llu checked, %llu on the list%s, %llu excepted before",
+	    (unsigned long long)c->checked, (unsigned long long)c->found,
+	    c->found == 0   ? ""
+		: c->except ? ", now exceptions"
+			    : " (--except makes exceptions of them)",
+	    (unsigned long long)c->excepted);
+}
+
+int
+addresses_check(const struct tool *t, const struct view *v, char *const *files,
+    int n, bool except)
+{
+	struct check c = { .t = t, .v = v, .except = except };
+	struct lines l = {
+		.key = &v->map->control->head.key, .each = check_line, .arg = &c
+	};
+	int rc;
+
+	addresses_exceptions(v, &c.exceptions);
+	rc = lines_read(&l, "checking", files, n);
+	if (rc == 0)
+		rc = flush(&c);
+	tide_exceptions_detach(&c.exceptions);
+	if (rc < 0)
+		return TOOL_ERROR;
+	sum_up(&c);
+	return c.found == 0 || except ? TOOL_OK : TOOL_NO;
+}
