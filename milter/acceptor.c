@@ -20,6 +20,7 @@
 #include "tidemark/base/clock.h"
 #include "tidemark/base/files.h"
 #include "tidemark/base/log.h"
+#include "tidemark/settings/config_published.h"
 
 #define BEAT_MS 500
 #define MAP_RETRY_MS 50
@@ -127,7 +128,7 @@ follow_configuration(void)
 	if (ac.map == NULL ||
 	    atomic_load(&ac.map->control->generation) == ac.generation)
 		return;
-	if (tide_files_read_config(
+	if (tide_config_published(
 		ac.config.runtime_dir, &ac.config, &ac.generation, &err) < 0) {
 		tide_log(TIDE_LOG_WARNING, "%s", err.text);
 		return;
@@ -399,7 +400,7 @@ lock_runtime(struct tide_err *err)
 static int
 prepare(struct tide_err *err)
 {
-	if (tide_files_read_config(
+	if (tide_config_published(
 		ac.options->runtime, &ac.config, &ac.generation, err) < 0)
 		return -1;
 	tide_log_open("tidemark-milter", ac.config.log,

@@ -7,6 +7,7 @@
 #include "session.h"
 #include "tidemark/base/files.h"
 #include "tidemark/base/log.h"
+#include "tidemark/settings/config_published.h"
 
 static void
 take_over(const struct tide_config *fresh, uint64_t generation)
@@ -36,7 +37,7 @@ session_follow(void)
 		return;
 	fresh = malloc(sizeof *fresh);
 	if (fresh != NULL &&
-	    tide_files_read_config(
+	    tide_config_published(
 		session.config.runtime_dir, fresh, &generation, &err) == 0)
 		take_over(fresh, generation);
 	free(fresh);

@@ -12,6 +12,7 @@
 #include "read/output.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/files.h"
+#include "tidemark/settings/config_published.h"
 #include "tool.h"
 
 /* ---- words ------------------------------------------------------------- */
@@ -220,7 +221,7 @@ say_elsewhere(const struct tool *t, const char *key)
 
 	if (tool_places(t, &config) < 0)
 		return;
-	if (tide_files_read_config(
+	if (tide_config_published(
 		config.runtime_dir, &running, &generation, &err) == 0)
 		config = running;
 	say_log(t, &config, key);

@@ -18,6 +18,7 @@
 #include "tidemark/base/files.h"
 #include "tidemark/archive/live.h"
 #include "tidemark/base/log.h"
+#include "tidemark/settings/config_published.h"
 
 #define PULSE_MS 5	     /* a new key's first drop shows after so long */
 #define PREDECESSOR_MS 15000 /* how long an ending one may take */
@@ -307,7 +308,7 @@ collect(const struct options *options)
 	(void)sigprocmask(SIG_BLOCK, &signals, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (options->runtime == NULL ||
-	    tide_files_read_config(
+	    tide_config_published(
 		options->runtime, &c.config, &c.generation, &err) < 0) {
 		(void)fputs("tidemarkd: the collector is started by the "
 			    "supervisor\n",

@@ -11,6 +11,7 @@
 #include "tidemark/base/log.h"
 #include "tidemark/settings/overrides.h"
 #include "tidemark/settings/params.h"
+#include "tidemark/settings/config_published.h"
 
 static char *
 refuse(const char *fmt, const char *a, const char *b)
@@ -64,7 +65,7 @@ take_over(struct collector *c, const struct tide_config *config, char **text)
 	struct tide_err err;
 
 	if (tide_overrides_publish(config, &err) < 0 ||
-	    tide_files_publish_config(config, c->generation + 1, &err) < 0) {
+	    tide_config_publish(config, c->generation + 1, &err) < 0) {
 		*text = strdup(err.text);
 		return -1;
 	}

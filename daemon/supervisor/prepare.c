@@ -13,6 +13,7 @@
 #include "../daemon.h"
 #include "tidemark/base/files.h"
 #include "tidemark/settings/overrides.h"
+#include "tidemark/settings/config_published.h"
 
 static int
 make_folder(const char *path, mode_t mode, const struct passwd *owner,
@@ -109,12 +110,12 @@ publish(const struct tide_config *config, struct tide_err *err)
 	struct tide_config old;
 	uint64_t generation = 0;
 
-	if (tide_files_read_config(
+	if (tide_config_published(
 		config->runtime_dir, &old, &generation, err) < 0)
 		generation = 0;
 	if (tide_overrides_publish(config, err) < 0)
 		return -1;
-	return tide_files_publish_config(config, generation + 1, err);
+	return tide_config_publish(config, generation + 1, err);
 }
 
 static int

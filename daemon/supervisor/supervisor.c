@@ -26,6 +26,7 @@
 #include "tidemark/base/clock.h"
 #include "tidemark/base/files.h"
 #include "tidemark/base/log.h"
+#include "tidemark/settings/config_published.h"
 
 #define BACKOFF_FIRST_MS 100
 #define BACKOFF_MOST_MS 2000	/* mail servers wait no longer */
@@ -371,7 +372,7 @@ grace(void)
 	uint64_t generation;
 	struct tide_err err;
 
-	if (tide_files_read_config(
+	if (tide_config_published(
 		sv.config->runtime_dir, &now, &generation, &err) < 0)
 		return sv.config->shutdown_grace;
 	return now.shutdown_grace;

@@ -118,11 +118,6 @@ includes()
 backwards()
 {
 	cat <<-'EOT'
-	daemon/lib/base/files.c tidemark/map/map.h
-	daemon/lib/base/line.c tidemark/settings/config.h
-	include/tidemark/base/files.h tidemark/settings/config.h
-	include/tidemark/base/listen.h tidemark/settings/config.h
-	include/tidemark/base/log.h tidemark/settings/config.h
 	daemon/lib/keys/address.c tidemark/map/window.h
 	daemon/lib/keys/subject.c tidemark/archive/store.h
 	daemon/lib/settings/config_check.c tidemark/egress/egress.h
@@ -144,7 +139,6 @@ backwards()
 calls_backwards()
 {
 	cat <<-'EOT'
-	daemon/lib/base/files.o calls tide_map_layout of map
 	daemon/lib/settings/config_check.o calls tide_allowance_make of flow
 	daemon/lib/settings/config_check.o calls tide_egress_ports of egress
 	daemon/lib/settings/overrides.o calls tide_allowance_make of flow

@@ -43,6 +43,7 @@
 #include "tidemark/archive/checkpoint.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/files.h"
+#include "tidemark/settings/config_published.h"
 #include "../tool.h"
 
 #define COLLECTOR_ENDS_MS 15000 /* one that outlives its supervisor */
@@ -168,7 +169,7 @@ look_for_daemon(struct making *m, struct tide_err *err)
 		if (holder == 0)
 			return -1;
 		m->hot = true;
-		if (tide_files_read_config(run, &running, &generation, err) ==
+		if (tide_config_published(run, &running, &generation, err) ==
 		    0)
 			m->config = running;
 		return 0;

@@ -9,6 +9,7 @@
 
 #include "tidemark/base/clock.h"
 #include "tidemark/base/files.h"
+#include "tidemark/settings/config_published.h"
 #include "torn.h"
 #include "view.h"
 
@@ -64,7 +65,7 @@ view_open(
 	/* first: a reload meanwhile is then noticed the next time */
 	v->generation = atomic_load(&v->map->control->generation);
 	/* without it our own settings have to do for the profiles' names */
-	if (tide_files_read_config(
+	if (tide_config_published(
 		config->runtime_dir, &v->config, &generation, &ignored) < 0)
 		v->config = *config;
 	if (v->config.profiles > TIDE_PROFILES_MAX)

@@ -1,8 +1,9 @@
 /*
- * files - replace, lock, publish.
+ * files - replace, lock.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,6 @@
 
 #include "tidemark/base/clock.h"
 #include "tidemark/base/files.h"
-#include "tidemark/base/hash.h"
-#include "tidemark/map/map.h"
 
 static int
 write_whole(int fd, const char *data, size_t size)
@@ -99,82 +98,4 @@ tide_files_lock(
 		(void)nanosleep(&nap, NULL);
 	}
 	return fd;
-}
-
-/* ---- the published configuration --------------------------------------- */
-
-#define CONFIG_MAGIC 0x666e6f6365646974ull /* "tideconf" */
-
-struct published {
-	uint64_t magic;
-	uint32_t version, layout;
-	uint64_t generation;
-	struct tide_config config;
-	uint64_t check;
-};
-
-static void
-config_path(const char *runtime_dir, char *path, size_t size)
-{
-	(void)snprintf(path, size, "%s/config", runtime_dir);
-}
-
-int
-tide_files_publish_config(
-    const struct tide_config *config, uint64_t generation, struct tide_err *err)
-{
-	struct published *p = calloc(1, sizeof *p);
-	char path[TIDE_PATH_MAX + 16];
-	int rc;
-
-	if (p == NULL)
-		return tide_err_errno(err, "publishing the configuration");
-	p->magic = CONFIG_MAGIC;
-	p->version = TIDE_MAP_VERSION;
-	p->layout = tide_map_layout();
-	p->generation = generation;
-	p->config = *config;
-	p->check = tide_hash_check(p, offsetof(struct published, check));
-	config_path(config->runtime_dir, path, sizeof path);
-	rc = tide_files_replace(path, p, sizeof *p, 0640, err);
-	free(p);
-	return rc;
-}
-
-static int
-read_published(const char *path, struct published *p, struct tide_err *err)
-{
-	ssize_t n;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return tide_err_errno(err, "%s", path);
-	n = read(fd, p, sizeof *p);
-	(void)close(fd);
-	if (n != (ssize_t)sizeof *p || p->magic != CONFIG_MAGIC ||
-	    p->version != TIDE_MAP_VERSION || p->layout != tide_map_layout() ||
-	    p->check != tide_hash_check(p, offsetof(struct published, check)))
-		return tide_err_set(
-		    err, "%s: is no published configuration of ours", path);
-	return 0;
-}
-
-int
-tide_files_read_config(const char *runtime_dir, struct tide_config *config,
-    uint64_t *generation, struct tide_err *err)
-{
-	struct published *p = malloc(sizeof *p);
-	char path[TIDE_PATH_MAX + 16];
-	int rc;
-
-	if (p == NULL)
-		return tide_err_errno(err, "reading the configuration");
-	config_path(runtime_dir, path, sizeof path);
-	rc = read_published(path, p, err);
-	if (rc == 0) {
-		*config = p->config;
-		*generation = p->generation;
-	}
-	free(p);
-	return rc;
 }

@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "tidemark/settings/config.h"
+#include "tidemark/base/files.h"
 #include "tidemark/base/line.h"
 
 /* ---- reading ----------------------------------------------------------- */

@@ -8,8 +8,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "tidemark/settings/config.h"
 #include "tidemark/base/err.h"
+
+#define TIDE_PATH_MAX 256
 
 /* Write a file whole and put it in place by rename: readers see the old one
  * or the new one. */
@@ -26,14 +27,5 @@ void tide_files_dirname(const char *path, char *, size_t);
  */
 int tide_files_lock(
     const char *path, unsigned wait_ms, pid_t *holder, struct tide_err *);
-
-/*
- * The published configuration, runtime_dir/config: what workers go by.  The
- * supervisor writes it first, the collector at each reload.
- */
-int tide_files_publish_config(
-    const struct tide_config *, uint64_t generation, struct tide_err *);
-int tide_files_read_config(const char *runtime_dir, struct tide_config *,
-    uint64_t *generation, struct tide_err *);
 
 #endif

@@ -9,8 +9,9 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include "tidemark/settings/config.h"
 #include "tidemark/base/err.h"
+
+#define TIDE_LOCAL_SOCKET_MAX 107 /* sun_path without its NUL */
 
 /*
  * A socket at that path, non-blocking.  One that is left over there goes; one

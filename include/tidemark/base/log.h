@@ -5,7 +5,14 @@
 #ifndef TIDEMARK_LOG_H
 #define TIDEMARK_LOG_H
 
-#include "tidemark/settings/config.h"
+#include <stdbool.h>
+
+enum tide_log_level {
+	TIDE_LOG_ERROR,
+	TIDE_LOG_WARNING,
+	TIDE_LOG_INFO,
+	TIDE_LOG_DEBUG
+};
 
 /*
  * Speak as `who` from now on, to "syslog", "stderr" or a file.  May be called

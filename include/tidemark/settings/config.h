@@ -16,15 +16,14 @@
 #include <stdint.h>
 
 #include "tidemark/base/err.h"
+#include "tidemark/base/files.h"
 #include "tidemark/base/units.h"
 
 #define TIDE_PROFILES_MAX 8
 #define TIDE_POLICIES_MAX 8
 #define TIDE_NAME_MAX 32
-#define TIDE_PATH_MAX 256
 #define TIDE_WORDS_MAX 256
-#define TIDE_RUNTIME_DIR_MAX 90	  /* leaves room for a socket's name */
-#define TIDE_LOCAL_SOCKET_MAX 107 /* sun_path without its NUL */
+#define TIDE_RUNTIME_DIR_MAX 90 /* leaves room for a socket's name */
 #define TIDE_CONF_PATH "/etc/tidemark/tidemark.conf"
 #define TIDE_MTA_GROUP "tidemark-mta" /* gets sockets that nobody gave away */
 
@@ -32,13 +31,6 @@ enum tide_on_error {
 	TIDE_ON_ERROR_ACCEPT,
 	TIDE_ON_ERROR_TEMPFAIL,
 	TIDE_ON_ERROR_REJECT
-};
-
-enum tide_log_level {
-	TIDE_LOG_ERROR,
-	TIDE_LOG_WARNING,
-	TIDE_LOG_INFO,
-	TIDE_LOG_DEBUG
 };
 
 /* Is a check at work?  dry-run counts what it would have done. */

@@ -2,6 +2,7 @@
  * Good configurations, and what they come to.
  */
 #include "config_files.h"
+#include "tidemark/base/log.h"
 
 static void
 accepted(struct tide_config *config, const char *text)
