@@ -11,6 +11,7 @@
 #include "session.h"
 #include "signing.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/keys/address.h"
 
 /* ---- the message begins -------------------------------------------------- */
 

@@ -13,6 +13,7 @@
 #include "check.h"
 #include "fixture.h"
 #include "tidemark/archive/live.h"
+#include "tidemark/keys/address.h"
 #include "tidemark/map/window.h"
 
 void

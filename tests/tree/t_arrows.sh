@@ -118,8 +118,6 @@ includes()
 backwards()
 {
 	cat <<-'EOT'
-	daemon/lib/keys/address.c tidemark/map/window.h
-	daemon/lib/keys/subject.c tidemark/archive/store.h
 	daemon/lib/settings/config_check.c tidemark/egress/egress.h
 	daemon/lib/settings/tokens_also.c tidemark/flow/tokens.h
 	include/tidemark/settings/overrides.h tidemark/flow/tokens.h

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "query_priv.h"
+#include "tidemark/keys/address.h"
 
 static int
 hits_by_time(const void *a, const void *b)

@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "tidemark/map/window.h"
+#include "tidemark/keys/address.h"
 
 #define ADDRESS_MAX 1024
 

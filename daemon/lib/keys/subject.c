@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "tidemark/archive/store.h"
+#include "tidemark/base/bytes.h"
 #include "tidemark/keys/subject.h"
 
 #define CLIENT_IPV6 64 /* the prefix at which clients are shown */

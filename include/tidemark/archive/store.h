@@ -23,15 +23,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tidemark/base/bytes.h"
 #include "tidemark/base/err.h"
 
 struct tide_store;
 struct tide_txn;
-
-struct tide_bytes {
-	const void *data;
-	size_t size;
-};
 
 enum tide_store_mode {
 	TIDE_STORE_READ,    /* read-only; other processes may write */
@@ -164,11 +160,5 @@ const char *tide_store_version(void);
 
 /* Where in the file a value lies (live map only). */
 int tide_store_offset(const void *value, uint64_t *offset, struct tide_err *);
-
-static inline struct tide_bytes
-tide_bytes(const void *data, size_t size)
-{
-	return (struct tide_bytes){ .data = data, .size = size };
-}
 
 #endif

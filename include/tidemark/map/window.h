@@ -50,16 +50,4 @@ uint64_t tide_window_elements(const struct tide_window *, enum tide_filter);
 /* Has the window got as many elements as it was sized for? */
 bool tide_window_is_full(const struct tide_map *, const struct tide_window *);
 
-/*
- * The hashes under which an address is remembered and asked for: the address
- * itself and "@domain".  Lower case, brackets off; "<>" is the null sender.
- * How many were written (1 or 2); 0 if it is no address.
- */
-size_t tide_address_hashes(
-    const struct tide_hash_key *, const char *address, struct tide_hash out[2]);
-
-/* One hash for a question: an address, or "@domain" for all of a domain. */
-bool tide_address_question(
-    const struct tide_hash_key *, const char *address, struct tide_hash *out);
-
 #endif

@@ -12,6 +12,7 @@
 #include "tidemark/archive/checkpoint.h"
 #include "tidemark/ask/query.h"
 #include "tidemark/archive/sealer.h"
+#include "tidemark/keys/address.h"
 #include "tidemark/map/window.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
