@@ -200,7 +200,7 @@ SEEDS := $(addprefix $(B)/tests/fuzz/t_,$(FUZZ))
 $(SEEDS): $(B)/tests/fuzz/t_%: $(B)/obj/tests/fuzz/fuzz_%.o \
     $(B)/obj/tests/fuzz/replay.o $(TESTLIB) $(LIB)
 	@mkdir -p $(@D)
-	$(LINK) -o $@ $^ $(LIBS)
+	$(LINK) -o $@ $(filter %.o,$^) $(LIB) $(LIBS)
 $(B)/tests/fuzz/t_policy $(B)/tests/fuzz/fuzz_policy: \
 	$(call obj,milter/policy/request.c)
 $(B)/tests/fuzz/t_web $(B)/tests/fuzz/fuzz_web: $(WEB_PARTS)

@@ -118,9 +118,6 @@ includes()
 backwards()
 {
 	cat <<-'EOT'
-	daemon/lib/settings/config_check.c tidemark/egress/egress.h
-	daemon/lib/settings/tokens_also.c tidemark/flow/tokens.h
-	include/tidemark/settings/overrides.h tidemark/flow/tokens.h
 	daemon/lib/shared/quiet.h tidemark/map/map.h
 	include/tidemark/flow/bans.h tidemark/archive/archive.h
 	include/tidemark/flow/pool.h tidemark/map/map.h
@@ -137,10 +134,6 @@ backwards()
 calls_backwards()
 {
 	cat <<-'EOT'
-	daemon/lib/settings/config_check.o calls tide_allowance_make of flow
-	daemon/lib/settings/config_check.o calls tide_egress_ports of egress
-	daemon/lib/settings/overrides.o calls tide_allowance_make of flow
-	daemon/lib/settings/tokens_also.o calls tide_allowance_make of flow
 	daemon/lib/reputation/exceptions.o calls tide_txn_abort of archive
 	daemon/lib/reputation/exceptions.o calls tide_txn_begin of archive
 	daemon/lib/reputation/exceptions.o calls tide_txn_walk of archive

@@ -8,6 +8,7 @@
 #include "egress.h"
 #include "../read/output.h"
 #include "tidemark/base/units.h"
+#include "tidemark/settings/ports.h"
 
 enum {
 	OPT_FOR = OPT_OWN,
@@ -80,10 +81,10 @@ read_reason(const struct tool *t, const char *text)
 static uint16_t
 read_port(const struct tool *t, const char *text)
 {
-	uint16_t port[TIDE_EGRESS_PORTS_MAX];
+	uint16_t port[TIDE_PORTS_MAX];
 	struct tide_err err;
 
-	if (tide_egress_ports(text, port, &err) != 1)
+	if (tide_ports_parse(text, port, &err) != 1)
 		tool_misused(t, "--port: «%s» is no port", text);
 	return port[0];
 }

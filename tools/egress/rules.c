@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "egress.h"
+#include "tidemark/settings/ports.h"
 
 const char *const egress_count_name[EGRESS_COUNTS] = { "banned", "denied",
 	"unregistered", "permitted", "other" };
@@ -162,9 +163,9 @@ put_set(FILE *f, unsigned set, unsigned v6)
 static void
 put_sets(FILE *f, const struct tide_config *c, unsigned levels)
 {
-	uint16_t port[TIDE_EGRESS_PORTS_MAX];
+	uint16_t port[TIDE_PORTS_MAX];
 	struct tide_err err;
-	int n = tide_egress_ports(c->egress_ports, port, &err), i;
+	int n = tide_ports_parse(c->egress_ports, port, &err), i;
 	unsigned set;
 
 	(void)fputs(

@@ -8,40 +8,6 @@
 
 #define TRIES 4096u /* each lost try is another's success */
 
-int
-tide_allowance_make(struct tide_allowance *a, uint64_t burst,
-    struct tide_rate rate, struct tide_err *err)
-{
-	char text[TIDE_UNITS_MAX];
-
-	if (burst > TIDE_TOKENS_BURST_MAX)
-		return tide_err_set(err,
-		    "a burst of %llu tokens is too large "
-		    "(at most %u)",
-		    (unsigned long long)burst, TIDE_TOKENS_BURST_MAX);
-	*a = (struct tide_allowance){ .burst = burst };
-	if (burst == 0)
-		return 0;
-	if (rate.count == 0 || rate.period_ms == 0 ||
-	    rate.period_ms > DEPTH_MAX >> TICK_BITS)
-		return tide_err_set(err,
-		    "tokens must come back at some rate, "
-		    "such as 100/d");
-	if (rate.count > rate.period_ms)
-		return tide_err_set(err, "%s is too fast (at most 1k/s)",
-		    tide_rate_show(rate, text, sizeof text));
-	a->token =
-	    ((rate.period_ms << TICK_BITS) + rate.count - 1) / rate.count;
-	if (a->token > DEPTH_MAX / burst)
-		return tide_err_set(err,
-		    "a burst of %llu takes longer than 34 "
-		    "years to come back at %s",
-		    (unsigned long long)burst,
-		    tide_rate_show(rate, text, sizeof text));
-	a->depth = burst * a->token;
-	return 0;
-}
-
 struct tide_hash
 tide_tokens_key(const struct tide_hash_key *key, uint32_t limit,
     const void *account, size_t size)

@@ -25,7 +25,10 @@ _Static_assert(2 + VERSION_BITS + PRINT_BITS == 64, "the tag is full");
 
 /* The largest depth: a quarter of the clock's face, so that differences have
  * their sign even after staleness and steps. */
-#define DEPTH_MAX (1ull << (FULL_BITS - 2))
+#define DEPTH_MAX TIDE_TOKENS_DEPTH_MAX
+_Static_assert(DEPTH_MAX == 1ull << (FULL_BITS - 2) &&
+	1u << TICK_BITS == TIDE_TOKENS_TICKS,
+    "an allowance is counted as it was made");
 _Static_assert(DEPTH_MAX >> TICK_BITS > 34ull * 365 * 86400000,
     "34 years from empty to full");
 _Static_assert(DEPTH_MAX <= UINT64_MAX / TIDE_TOKEN / 2,

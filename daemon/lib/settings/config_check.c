@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "config_read.h"
-#include "tidemark/egress/egress.h"
 #include "tidemark/keys/keys.h"
 #include "tidemark/base/listen.h"
 #include "tidemark/settings/overrides.h"
+#include "tidemark/settings/ports.h"
 #include "tidemark/settings/sizing.h"
 #include "tidemark/base/units.h"
 
@@ -366,12 +366,12 @@ static void
 check_egress(struct reading *r)
 {
 	const struct tide_config *c = r->config;
-	uint16_t port[TIDE_EGRESS_PORTS_MAX];
+	uint16_t port[TIDE_PORTS_MAX];
 	char words[TIDE_NAME_MAX], *rest = NULL, *word;
 	struct tide_err err;
 
 	if (!is_bad(r, "egress_ports") &&
-	    tide_egress_ports(c->egress_ports, port, &err) < 0)
+	    tide_ports_parse(c->egress_ports, port, &err) < 0)
 		tide_complain(r->complaints,
 		    place_of(r, IN_GLOBALS, "egress_ports"), "egress_ports: %s",
 		    err.text);

@@ -89,12 +89,6 @@ tide_overrides_find_client(const struct tide_overrides *all, unsigned profile,
 }
 
 uint64_t
-tide_allowance_depth_ms(const struct tide_allowance *a)
-{
-	return a->depth / TIDE_TOKENS_TICKS + 1;
-}
-
-uint64_t
 tide_overrides_longest_ms(const struct tide_overrides *all)
 {
 	uint64_t longest = 0;

@@ -29,7 +29,6 @@
 
 #define TIDE_EGRESS_REASON_MAX 63
 #define TIDE_EGRESS_ORIGIN_MAX 31
-#define TIDE_EGRESS_PORTS_MAX 16
 #define TIDE_EGRESS_LONGEST_MS (100ull * 365 * 86400000)
 
 enum tide_egress_kind {
@@ -89,10 +88,6 @@ int tide_egress_read(enum tide_egress_kind, char *line, uint64_t now_ms,
 
 /* The line that reads back as this entry; its length, as snprintf() has it. */
 int tide_egress_write(const struct tide_egress *, char *buf, size_t);
-
-/* "25 465 587" to numbers; how many, or -1 with a sentence. */
-int tide_egress_ports(
-    const char *words, uint16_t port[TIDE_EGRESS_PORTS_MAX], struct tide_err *);
 
 /* ---- the archive ------------------------------------------------------- */
 

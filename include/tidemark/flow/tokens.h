@@ -46,11 +46,9 @@
 
 #include "tidemark/base/err.h"
 #include "tidemark/base/hash.h"
-#include "tidemark/base/units.h"
+#include "tidemark/settings/allowance.h"
 
 #define TIDE_TOKEN 1000u /* costs and levels are in thousandths of a token */
-#define TIDE_TOKENS_TICKS 1024u /* in a millisecond */
-#define TIDE_TOKENS_BURST_MAX 1000000u
 #define TIDE_TOKENS_STALE_MS 60000u
 #define TIDE_TOKENS_BLOCK 64u /* slots an account may stand in */
 
@@ -71,26 +69,6 @@ tide_tokens_bytes(uint64_t capacity)
 {
 	return (size_t)capacity * sizeof(struct tide_tokens_slot);
 }
-
-/* beta and rho, worked into ticks. */
-struct tide_allowance {
-	uint64_t burst; /* beta, tokens; 0: nothing ever passes */
-	uint64_t token; /* ticks that one token takes to come back */
-	uint64_t depth; /* ticks from empty to full */
-};
-
-/* 0, or -1 with a sentence if the settings are out of range. */
-int tide_allowance_make(struct tide_allowance *, uint64_t burst,
-    struct tide_rate, struct tide_err *);
-
-#define TIDE_TOKENS_ALSO 4u
-
-/*
- * Further limits on an account, a word each: BURST:RATE, such as 20:20/1h.
- * How many, or -1 with a sentence.
- */
-int tide_tokens_also(const char *words,
-    struct tide_allowance also[TIDE_TOKENS_ALSO], struct tide_err *);
 
 /* Where an account stands under a limit; the limit's number keeps two apart. */
 struct tide_hash tide_tokens_key(

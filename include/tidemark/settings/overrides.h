@@ -17,11 +17,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tidemark/settings/allowance.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/base/err.h"
 #include "tidemark/keys/keys.h"
 #include "tidemark/settings/published.h"
-#include "tidemark/flow/tokens.h"
 
 struct tide_override {
 	uint32_t profile;
@@ -59,8 +59,5 @@ const struct tide_override *tide_overrides_find_client(
 
 /* The longest that any of them takes from empty to full. */
 uint64_t tide_overrides_longest_ms(const struct tide_overrides *);
-
-/* How long an allowance takes from empty to full, rounded up. */
-uint64_t tide_allowance_depth_ms(const struct tide_allowance *);
 
 #endif

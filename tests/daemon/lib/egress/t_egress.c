@@ -9,6 +9,7 @@
 #include "check.h"
 #include "fixture.h"
 #include "tidemark/egress/egress.h"
+#include "tidemark/settings/ports.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 #define T0 1794830400000ull /* 2026-11-16 12:00 UTC */
@@ -118,16 +119,16 @@ control_characters(void)
 static void
 ports(void)
 {
-	uint16_t port[TIDE_EGRESS_PORTS_MAX];
+	uint16_t port[TIDE_PORTS_MAX];
 	struct tide_err err;
 
-	CHECK_INT(tide_egress_ports("25 465 587", port, &err), 3);
+	CHECK_INT(tide_ports_parse("25 465 587", port, &err), 3);
 	CHECK_INT(port[1], 465);
-	CHECK_INT(tide_egress_ports("0", port, &err), -1);
-	CHECK_INT(tide_egress_ports("25 65536", port, &err), -1);
-	CHECK_INT(tide_egress_ports("25x", port, &err), -1);
-	CHECK_INT(tide_egress_ports("", port, &err), -1);
-	CHECK_INT(tide_egress_ports(
+	CHECK_INT(tide_ports_parse("0", port, &err), -1);
+	CHECK_INT(tide_ports_parse("25 65536", port, &err), -1);
+	CHECK_INT(tide_ports_parse("25x", port, &err), -1);
+	CHECK_INT(tide_ports_parse("", port, &err), -1);
+	CHECK_INT(tide_ports_parse(
 		      "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17", port, &err),
 	    -1);
 }
