@@ -217,8 +217,7 @@ open_pool(struct collector *c, struct tide_err *err)
 	uint8_t secret[16];
 
 	c->pool = (struct tide_pool){ .flow = f,
-		.slots = c->map->slots,
-		.slot_count = c->map->control->head.slots,
+		.workers = c->map->workers,
 		.on_overflow = on_overflow,
 		.arg = c };
 	if (f->head->shape.buckets != 0)

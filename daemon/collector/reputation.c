@@ -26,8 +26,8 @@ into_map(struct collector *c, const struct tide_addresses_fresh *f,
 	struct tide_map *m = c->map;
 	/* who tries again does not wait: the archivist has other work */
 	uint64_t wait = c->reputation.stale ? 0 : QUIET_MS;
-	int rc = tide_addresses_install(&m->addresses, m->slots,
-	    m->control->head.slots, &m->control->epoch, f, wait, err);
+	int rc =
+	    tide_addresses_install(&m->addresses, &m->workers, f, wait, err);
 
 	c->reputation.stale = rc < 0;
 	return rc;

@@ -122,7 +122,8 @@ sharing_turn(struct collector *c, struct tide_bulk_turn *turn, uint64_t span_ms)
 	bool turned;
 
 	(void)pthread_mutex_lock(&c->bulk_lock);
-	turned = tide_bulk_round(c->map, turn, tide_clock_wall_ms(), span_ms);
+	turned = tide_bulk_round(&c->map->bulk, &c->map->workers, turn,
+	    tide_clock_wall_ms(), span_ms);
 	if (turned || c->sums_stale)
 		publish_all(c, span_ms);
 	(void)pthread_mutex_unlock(&c->bulk_lock);

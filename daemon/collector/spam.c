@@ -27,9 +27,8 @@ into_map(struct collector *c, uint64_t number, uint64_t began_ms,
 {
 	struct tide_map *m = c->map;
 
-	return tide_spam_begin_generation(&m->spam, m->slots,
-	    m->control->head.slots, &m->control->epoch, number, began_ms,
-	    wait_ms, err);
+	return tide_spam_begin_generation(
+	    &m->spam, &m->workers, number, began_ms, wait_ms, err);
 }
 
 /* ---- generations ------------------------------------------------------- */

@@ -167,6 +167,7 @@ signatures(void)
 	double exact = (double)shape.exact.bits, pairs;
 	struct tide_slot *slots = room(sizeof *slots);
 	tide_epoch epoch = 1;
+	struct tide_workers workers = { slots, 1, &epoch };
 	struct tide_spam m;
 	struct tide_err err;
 	unsigned i, g;
@@ -177,8 +178,7 @@ signatures(void)
 		s[i] = message(i);
 	tide_spam_attach(&m, room(tide_spam_bytes(&shape)), &shape);
 	for (g = 1; g <= 4; g++) {
-		(void)tide_spam_begin_generation(
-		    &m, slots, 1, &epoch, g, 1, 0, &err);
+		(void)tide_spam_begin_generation(&m, &workers, g, 1, 0, &err);
 		for (i = 0; i < REPORTS; i++)
 			tide_spam_put(&m, g, TIDE_SPAM_REPORTED, &s[i]);
 	}

@@ -234,6 +234,7 @@ main(int argc, char **argv)
 	struct tide_slot *slots = calloc(1, sizeof *slots);
 	struct tide_spam spam;
 	tide_epoch epoch = 1;
+	struct tide_workers workers = { slots, 1, &epoch };
 	struct tide_err err;
 	unsigned twins = 0, reports = 0;
 	size_t i;
@@ -252,8 +253,7 @@ main(int argc, char **argv)
 	tide_spam_attach(
 	    &spam, aligned_alloc(4096, tide_spam_bytes(&shape)), &shape);
 	memset((void *)spam.head, 0, tide_spam_bytes(&shape));
-	if (tide_spam_begin_generation(&spam, slots, 1, &epoch, 1, 1, 0, &err) <
-	    0)
+	if (tide_spam_begin_generation(&spam, &workers, 1, 1, 0, &err) < 0)
 		give_up(err.text);
 	for (i = 0; i < mails; i++) {
 		mail[i].s = sign(mail[i].bytes, mail[i].length);

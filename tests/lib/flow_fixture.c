@@ -51,8 +51,7 @@ flow_fixture_make(struct flow_fixture *x, uint32_t buckets,
 	x->flow.head->shape = shape;
 	tide_pool_format(&x->flow, secret);
 	x->pool = (struct tide_pool){ .flow = &x->flow,
-		.slots = x->slots,
-		.slot_count = FIXTURE_WORKERS,
+		.workers = { x->slots, FIXTURE_WORKERS, x->flow.epoch },
 		.on_overflow = on_overflow,
 		.arg = arg };
 }

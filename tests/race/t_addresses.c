@@ -72,11 +72,12 @@ static void
 install(unsigned which)
 {
 	struct tide_err err;
+	struct tide_workers workers = { world->slot, READERS, &world->epoch };
 	struct tide_addresses_fresh fresh = { .words = list[which],
 		.version = which + 1 };
 
-	CHECK_MSG(tide_addresses_install(&addresses, world->slot, READERS,
-		      &world->epoch, &fresh, 30000, &err) == 0,
+	CHECK_MSG(tide_addresses_install(
+		      &addresses, &workers, &fresh, 30000, &err) == 0,
 	    "%s", err.text);
 }
 
@@ -219,16 +220,18 @@ killed(void)
 static void
 stopped_reader(void)
 {
+	struct tide_workers workers;
 	struct tide_addresses_fresh fresh = { .words = list[1] };
 	struct tide_hash h;
 	struct tide_err err;
 
 	set_up(false);
+	workers = (struct tide_workers){ world->slot, READERS, &world->epoch };
 	fresh.words = list[1];
 	install(0);
 	tide_epoch_enter(&world->slot[2].epoch, &world->epoch);
-	CHECK(tide_addresses_install(&addresses, world->slot, READERS,
-		  &world->epoch, &fresh, 20, &err) < 0);
+	CHECK(
+	    tide_addresses_install(&addresses, &workers, &fresh, 20, &err) < 0);
 	h = element(0, 5);
 	CHECK_INT(tide_addresses_find(&addresses, NULL, NULL, &h, 1), 0);
 	tide_epoch_leave(&world->slot[2].epoch);

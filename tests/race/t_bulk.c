@@ -51,7 +51,8 @@ set_up(void)
 	memset(shared, 0, sizeof *shared);
 	map.control = &shared->control;
 	map.slots = shared->slots;
-	shared->control.head.slots = SLOTS;
+	map.workers = (struct tide_workers){ shared->slots, SLOTS,
+		&shared->control.epoch };
 	atomic_store(&shared->control.epoch, 1);
 	tide_bulk_attach(
 	    &map.bulk, &shape, SLOTS, shared->own, shared->neighbours);
@@ -150,7 +151,8 @@ run(unsigned messages, bool with_kills)
 		for (i = 0, looks = 0; i < WORKERS;
 		     i += atomic_load(&shared->done[i]) == m, looks++) {
 			if (looks >= turn_at && !turned)
-				turned = tide_bulk_round(&map, &turn, m, 0);
+				turned = tide_bulk_round(
+				    &map.bulk, &map.workers, &turn, m, 0);
 			if (looks == kill_at)
 				kill_one((unsigned)rand() % WORKERS, m);
 			(void)sched_yield();

@@ -62,10 +62,11 @@ message(uint64_t which)
 static void
 begin(uint64_t number)
 {
+	struct tide_workers workers = { world->slot, READERS, &world->epoch };
 	struct tide_err err;
 
-	CHECK_MSG(tide_spam_begin_generation(&spam, world->slot, READERS,
-		      &world->epoch, number, number, 30000, &err) == 0,
+	CHECK_MSG(tide_spam_begin_generation(
+		      &spam, &workers, number, number, 30000, &err) == 0,
 	    "%s", err.text);
 	tide_spam_put(&spam, number, TIDE_SPAM_REPORTED, &standing);
 	tide_spam_put(&spam, number, TIDE_SPAM_REVOKED, &gone);

@@ -118,14 +118,7 @@ includes()
 backwards()
 {
 	cat <<-'EOT'
-	daemon/lib/shared/quiet.h tidemark/map/map.h
 	include/tidemark/flow/bans.h tidemark/archive/archive.h
-	include/tidemark/flow/pool.h tidemark/map/map.h
-	daemon/lib/reputation/addresses.c ../shared/quiet.h
-	daemon/lib/reputation/addresses.c tidemark/map/map.h
-	daemon/lib/reputation/bulk.c tidemark/map/map.h
-	daemon/lib/reputation/spam.c ../shared/quiet.h
-	daemon/lib/reputation/spam.c tidemark/map/map.h
 	include/tidemark/reputation/exceptions.h tidemark/archive/archive.h
 	include/tidemark/egress/egress.h tidemark/archive/archive.h
 	EOT

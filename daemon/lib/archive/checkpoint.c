@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tidemark/archive/checkpoint.h"
+#include "tidemark/shared/pages.h"
 
 /* The regions that are kept, and where their manifest entry stands. */
 static const unsigned kept[] = { TIDE_REGION_COUNTERS, TIDE_REGION_WINDOW0,
@@ -376,12 +377,6 @@ describe(struct tide_window_record *r, const struct tide_window *w,
 	memcpy(r->shape, m->shape, sizeof r->shape);
 }
 
-static size_t
-whole_pages(size_t n)
-{
-	return (n + TIDE_PAGE - 1) / TIDE_PAGE * TIDE_PAGE;
-}
-
 static uint64_t *
 copy_words(const char *from, size_t size)
 {
@@ -406,7 +401,7 @@ take_words(struct tide_checkpoint *c, const char *bytes,
 		words[i] = copy_words(bytes + at, size);
 		if (words[i] == NULL)
 			return tide_err_errno(err, "loading a checkpoint");
-		at += whole_pages(size);
+		at += tide_pages(size);
 	}
 	return 0;
 }
@@ -420,7 +415,7 @@ manifest_fits(const struct manifest *m)
 	for (i = 0; i < TIDE_FILTERS; i++) {
 		if (!tide_bloom_sane(&m->shape[i]))
 			return false;
-		need += whole_pages(tide_bloom_bytes(&m->shape[i]));
+		need += tide_pages(tide_bloom_bytes(&m->shape[i]));
 	}
 	return m->layout == tide_map_layout() &&
 	    m->length[0] >= sizeof(struct tide_counters) &&

@@ -14,6 +14,7 @@
 #include "tidemark/base/files.h"
 #include "tidemark/archive/live.h"
 #include "tidemark/archive/store.h"
+#include "tidemark/shared/pages.h"
 
 static const char *const tables[] = { "regions", NULL };
 

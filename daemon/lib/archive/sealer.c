@@ -112,12 +112,7 @@ begin(struct tide_sealer *s, uint64_t number, uint64_t now_ms)
 static bool
 is_quiet(struct tide_sealer *s)
 {
-	uint32_t i;
-
-	for (i = 0; i < s->map->control->head.slots; i++)
-		if (!tide_epoch_passed(&s->map->slots[i].epoch, s->target))
-			return false;
-	return true; /* S4 */
+	return tide_workers_passed(&s->map->workers, s->target); /* S4 */
 }
 
 static void

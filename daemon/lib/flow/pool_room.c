@@ -37,17 +37,6 @@ tide_pool_bury(struct tide_pool *p, unsigned class, uint32_t i)
 	atomic_fetch_sub(&p->flow->class[class].live, 1);
 }
 
-static bool
-all_passed(const struct tide_pool *p, uint64_t target)
-{
-	uint32_t i;
-
-	for (i = 0; i < p->slot_count; i++)
-		if (!tide_epoch_passed(&p->slots[i].epoch, target))
-			return false;
-	return true;
-}
-
 static void
 free_batch(struct tide_pool *p)
 {
@@ -72,13 +61,13 @@ tide_pool_reclaim(struct tide_pool *p)
 	struct tide_flow_head *h = p->flow->head;
 
 	if (p->seen != NULL) {
-		if (all_passed(p, p->rebuild_target)) {
+		if (tide_workers_passed(&p->workers, p->rebuild_target)) {
 			tide_pool_finish_rebuild(p);
 			p->freed += 2; /* whatever was in limbo */
 		}
 		return;
 	}
-	if (!all_passed(p, h->limbo_target))
+	if (!tide_workers_passed(&p->workers, h->limbo_target))
 		return;
 	free_batch(p);
 	p->freed++;

@@ -14,14 +14,12 @@
 #include "tidemark/base/clock.h"
 #include "tidemark/flow/bans.h"
 #include "tidemark/map/map.h"
+#include "tidemark/shared/pages.h"
 
 const char *const tide_region_name[TIDE_REGIONS] = { "control", "acceptor",
 	"slots", "counters", "window0", "window1", "flow", "buckets",
 	"mailboxes", "bans", "tokens", "distinct", "decisions", "addresses",
 	"bulk", "neighbours", "latency", "history", "spam" };
-
-const char *const tide_stage_name[TIDE_STAGES] = { "none", "connect", "mail",
-	"rcpt", "eom", "body" };
 
 uint32_t
 tide_map_layout(void)
@@ -45,55 +43,51 @@ tide_map_layout(void)
 	return (uint32_t)tide_hash_check(sizes, sizeof sizes);
 }
 
-static size_t
-pages(size_t bytes)
-{
-	return (bytes + TIDE_PAGE - 1) / TIDE_PAGE * TIDE_PAGE;
-}
-
 size_t
 tide_map_region_length(
     enum tide_region_id id, const struct tide_control_head *head)
 {
 	switch (id) {
 	case TIDE_REGION_CONTROL:
-		return pages(sizeof(struct tide_control));
+		return tide_pages(sizeof(struct tide_control));
 	case TIDE_REGION_ACCEPTOR:
-		return pages(sizeof(struct tide_acceptor));
+		return tide_pages(sizeof(struct tide_acceptor));
 	case TIDE_REGION_SLOTS:
-		return pages(head->slots * sizeof(struct tide_slot));
+		return tide_pages(head->slots * sizeof(struct tide_slot));
 	case TIDE_REGION_COUNTERS:
-		return pages(sizeof(struct tide_counters));
+		return tide_pages(sizeof(struct tide_counters));
 	case TIDE_REGION_FLOW:
-		return pages(tide_flow_sizes(&head->flow).books);
+		return tide_pages(tide_flow_sizes(&head->flow).books);
 	case TIDE_REGION_BUCKETS:
-		return pages(tide_flow_sizes(&head->flow).buckets);
+		return tide_pages(tide_flow_sizes(&head->flow).buckets);
 	case TIDE_REGION_MAILBOXES:
-		return pages(tide_flow_sizes(&head->flow).mailboxes);
+		return tide_pages(tide_flow_sizes(&head->flow).mailboxes);
 	case TIDE_REGION_BANS:
-		return pages(tide_bans_size(head->bans));
+		return tide_pages(tide_bans_size(head->bans));
 	case TIDE_REGION_TOKENS:
-		return pages(tide_tokens_bytes(head->accounts));
+		return tide_pages(tide_tokens_bytes(head->accounts));
 	case TIDE_REGION_DISTINCT:
-		return pages(tide_distinct_bytes(head->accounts));
+		return tide_pages(tide_distinct_bytes(head->accounts));
 	case TIDE_REGION_DECISIONS:
-		return pages(tide_ring_size(head->decisions));
+		return tide_pages(tide_ring_size(head->decisions));
 	case TIDE_REGION_ADDRESSES:
-		return pages(tide_addresses_size(&head->addresses));
+		return tide_pages(tide_addresses_size(&head->addresses));
 	case TIDE_REGION_BULK:
-		return pages(tide_bulk_own_bytes(&head->bulk, head->slots));
+		return tide_pages(
+		    tide_bulk_own_bytes(&head->bulk, head->slots));
 	case TIDE_REGION_NEIGHBOURS:
-		return pages(tide_bulk_neighbours_bytes(&head->bulk));
+		return tide_pages(tide_bulk_neighbours_bytes(&head->bulk));
 	case TIDE_REGION_LATENCY:
-		return pages(sizeof(struct tide_latency));
+		return tide_pages(sizeof(struct tide_latency));
 	case TIDE_REGION_HISTORY:
-		return pages(sizeof(struct tide_history));
+		return tide_pages(sizeof(struct tide_history));
 	case TIDE_REGION_SPAM:
-		return pages(tide_spam_bytes(&head->spam));
+		return tide_pages(tide_spam_bytes(&head->spam));
 	default:
-		return TIDE_PAGE + pages(tide_bloom_bytes(&head->senders)) +
-		    pages(tide_bloom_bytes(&head->recipients)) +
-		    pages(tide_bloom_bytes(&head->content));
+		return TIDE_PAGE +
+		    tide_pages(tide_bloom_bytes(&head->senders)) +
+		    tide_pages(tide_bloom_bytes(&head->recipients)) +
+		    tide_pages(tide_bloom_bytes(&head->content));
 	}
 }
 
@@ -108,14 +102,14 @@ tide_bloom_word *
 tide_window_recipients(const struct tide_map *map, const struct tide_window *w)
 {
 	return (tide_bloom_word *)((char *)w + TIDE_PAGE +
-	    pages(tide_bloom_bytes(&map->control->head.senders)));
+	    tide_pages(tide_bloom_bytes(&map->control->head.senders)));
 }
 
 tide_bloom_word *
 tide_window_content(const struct tide_map *map, const struct tide_window *w)
 {
 	return (tide_bloom_word *)((char *)tide_window_recipients(map, w) +
-	    pages(tide_bloom_bytes(&map->control->head.recipients)));
+	    tide_pages(tide_bloom_bytes(&map->control->head.recipients)));
 }
 
 bool
@@ -255,6 +249,8 @@ name_regions(struct tide_map *map)
 {
 	map->acceptor = map->base[TIDE_REGION_ACCEPTOR];
 	map->slots = map->base[TIDE_REGION_SLOTS];
+	map->workers = (struct tide_workers){ map->slots,
+		map->control->head.slots, &map->control->epoch };
 	map->counters = map->base[TIDE_REGION_COUNTERS];
 	map->window[0] = map->base[TIDE_REGION_WINDOW0];
 	map->window[1] = map->base[TIDE_REGION_WINDOW1];

@@ -4,17 +4,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "../shared/quiet.h"
 #include "tidemark/reputation/addresses.h"
-#include "tidemark/map/map.h"
+#include "tidemark/shared/pages.h"
 
 /* ---- the region -------------------------------------------------------- */
-
-static size_t
-pages(size_t bytes)
-{
-	return (bytes + TIDE_PAGE - 1) / TIDE_PAGE * TIDE_PAGE;
-}
 
 _Static_assert(
     sizeof(struct tide_addresses_head) <= TIDE_PAGE, "the head is one page");
@@ -22,7 +15,7 @@ _Static_assert(
 size_t
 tide_addresses_size(const struct tide_list_shape *s)
 {
-	return TIDE_PAGE + 2 * pages(tide_list_bytes(s));
+	return TIDE_PAGE + 2 * tide_pages(tide_list_bytes(s));
 }
 
 void
@@ -34,7 +27,8 @@ tide_addresses_attach(
 	*a = (struct tide_addresses){ .head = region,
 		.shape = *s,
 		.words = { (tide_bloom_word *)first,
-		    (tide_bloom_word *)(first + pages(tide_list_bytes(s))) } };
+		    (tide_bloom_word *)(first +
+			tide_pages(tide_list_bytes(s))) } };
 }
 
 static int
@@ -80,8 +74,8 @@ tide_addresses_now(const struct tide_addresses *a, tide_bloom_word **words)
 /* ---- a new list -------------------------------------------------------- */
 
 int
-tide_addresses_install(struct tide_addresses *a, struct tide_slot *slots,
-    uint32_t slot_count, tide_epoch *now, const struct tide_addresses_fresh *f,
+tide_addresses_install(struct tide_addresses *a,
+    const struct tide_workers *workers, const struct tide_addresses_fresh *f,
     uint64_t wait_ms, struct tide_err *err)
 {
 	uint64_t i, next, words = tide_list_bytes(&a->shape) / 8;
@@ -91,8 +85,7 @@ tide_addresses_install(struct tide_addresses *a, struct tide_slot *slots,
 	next = atomic_load(&a->head->current) + 1;
 	copy = &a->head->copy[next % 2];
 	to = a->words[next % 2];
-	if (tide_wait_for_quiet(slots, slot_count, now, wait_ms, err) <
-	    0) /* C1 */
+	if (tide_workers_wait(workers, wait_ms, err) < 0) /* C1 */
 		return -1;
 	for (i = 0; i < words; i++) /* C2 */
 		atomic_store_explicit(&to[i],
@@ -104,7 +97,8 @@ tide_addresses_install(struct tide_addresses *a, struct tide_slot *slots,
 	atomic_store(&copy->sequence, f->sequence);
 	atomic_store(&copy->loaded_ms, f->loaded_ms);
 	atomic_store(&copy->elements, f->elements);
-	(void)tide_epoch_replace(&a->head->current, next, now); /* C3 */
+	(void)tide_epoch_replace(
+	    &a->head->current, next, workers->epoch); /* C3 */
 	return 0;
 }
 

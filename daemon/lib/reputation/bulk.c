@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "tidemark/reputation/bulk.h"
-#include "tidemark/map/map.h"
 
 #define LOOKS 8u /* at a count that turns meanwhile */
 
@@ -173,22 +172,10 @@ clear(const struct tide_bulk *b, unsigned which)
 	}
 }
 
-static bool
-all_passed(const struct tide_map *map, uint64_t target)
-{
-	uint32_t i;
-
-	for (i = 0; i < map->control->head.slots; i++)
-		if (!tide_epoch_passed(&map->slots[i].epoch, target))
-			return false;
-	return true;
-}
-
 bool
-tide_bulk_round(struct tide_map *map, struct tide_bulk_turn *t, uint64_t now_ms,
-    uint64_t span_ms)
+tide_bulk_round(struct tide_bulk *b, const struct tide_workers *workers,
+    struct tide_bulk_turn *t, uint64_t now_ms, uint64_t span_ms)
 {
-	struct tide_bulk *b = &map->bulk;
 	uint64_t turn = atomic_load(&b->head->turn), g = generation(turn);
 
 	if (turn == 0)
@@ -199,10 +186,10 @@ tide_bulk_round(struct tide_map *map, struct tide_bulk_turn *t, uint64_t now_ms,
 			atomic_load(&b->head->since_ms[g % 2]) / span_ms)
 			return false;
 		t->target = tide_epoch_replace(
-		    &b->head->turn, g << 1, &map->control->epoch); /* T1 */
+		    &b->head->turn, g << 1, workers->epoch); /* T1 */
 		t->waiting = true;
 	}
-	if (!all_passed(map, t->target)) /* T2 */
+	if (!tide_workers_passed(workers, t->target)) /* T2 */
 		return false;
 	clear(b, (g + 1) % 2); /* T3: the other one than g */
 	atomic_store(&b->head->since_ms[(g + 1) % 2], now_ms);

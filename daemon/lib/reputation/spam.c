@@ -4,9 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "../shared/quiet.h"
-#include "tidemark/map/map.h"
 #include "tidemark/reputation/spam.h"
+#include "tidemark/shared/pages.h"
 
 /*
  * The exact hashes decide alone and must not err.  Of the pairs many must be
@@ -48,12 +47,6 @@ tide_spam_sane(const struct tide_spam_shape *s)
 _Static_assert(
     sizeof(struct tide_spam_head) <= TIDE_PAGE, "the head is one page");
 
-static size_t
-pages(size_t bytes)
-{
-	return (bytes + TIDE_PAGE - 1) / TIDE_PAGE * TIDE_PAGE;
-}
-
 const struct tide_bloom_shape *
 tide_spam_part_shape(const struct tide_spam_shape *s, enum tide_spam_part part)
 {
@@ -64,8 +57,8 @@ tide_spam_part_shape(const struct tide_spam_shape *s, enum tide_spam_part part)
 static size_t
 kind_bytes(const struct tide_spam_shape *s)
 {
-	return pages(tide_bloom_bytes(&s->exact)) +
-	    pages(tide_bloom_bytes(&s->pairs));
+	return tide_pages(tide_bloom_bytes(&s->exact)) +
+	    tide_pages(tide_bloom_bytes(&s->pairs));
 }
 
 size_t
@@ -99,7 +92,7 @@ tide_spam_words(const struct tide_spam *m, uint64_t generation,
 		kind_bytes(&m->shape);
 
 	if (part == TIDE_SPAM_PAIRS)
-		at += pages(tide_bloom_bytes(&m->shape.exact));
+		at += tide_pages(tide_bloom_bytes(&m->shape.exact));
 	return (tide_bloom_word *)at;
 }
 
@@ -307,21 +300,22 @@ zero(const struct tide_spam *m, uint64_t generation)
 }
 
 int
-tide_spam_begin_generation(struct tide_spam *m, struct tide_slot *slots,
-    uint32_t slot_count, tide_epoch *now, uint64_t number, uint64_t began_ms,
+tide_spam_begin_generation(struct tide_spam *m,
+    const struct tide_workers *workers, uint64_t number, uint64_t began_ms,
     uint64_t wait_ms, struct tide_err *err)
 {
 	struct tide_spam_generation *g = tide_spam_generation(m, number);
 	unsigned kind;
 
 	assert(number > atomic_load(&m->head->newest));
-	if (tide_wait_for_quiet(slots, slot_count, now, wait_ms, err) < 0)
+	if (tide_workers_wait(workers, wait_ms, err) < 0)
 		return -1; /* C1 */
 	zero(m, number);   /* C2 */
 	atomic_store(&g->number, number);
 	atomic_store(&g->began_ms, began_ms);
 	for (kind = 0; kind < TIDE_SPAM_KINDS; kind++)
 		atomic_store(&g->messages[kind], 0);
-	(void)tide_epoch_replace(&m->head->newest, number, now); /* C3 */
+	(void)tide_epoch_replace(
+	    &m->head->newest, number, workers->epoch); /* C3 */
 	return 0;
 }

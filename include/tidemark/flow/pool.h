@@ -8,7 +8,7 @@
 #define TIDEMARK_POOL_H
 
 #include "tidemark/flow/buckets.h"
-#include "tidemark/map/map.h"
+#include "tidemark/shared/slots.h"
 
 #define TIDE_PENDING 1024u
 
@@ -30,8 +30,7 @@ typedef bool tide_on_overflow(void *arg, const struct tide_overflow *);
 
 struct tide_pool {
 	struct tide_flow *flow;
-	struct tide_slot *slots; /* whose epochs to wait for */
-	uint32_t slot_count;
+	struct tide_workers workers; /* whose epochs to wait for */
 	tide_on_overflow *on_overflow;
 	void *arg;
 	uint32_t pending[TIDE_PENDING]; /* buckets that wait to be resolved */

@@ -52,13 +52,14 @@
 #include "tidemark/memory/hbf.h"
 #include "tidemark/map/history.h"
 #include "tidemark/shared/latency.h"
+#include "tidemark/shared/pages.h"
 #include "tidemark/shared/ring.h"
+#include "tidemark/shared/slots.h"
 #include "tidemark/reputation/spam.h"
 #include "tidemark/flow/tokens.h"
 
 #define TIDE_MAP_MAGIC 0x6b72616d65646974ull /* "tidemark" */
 #define TIDE_MAP_VERSION 1u
-#define TIDE_PAGE 4096u
 
 /* Two of them, of which the older one fades, are at most a day. */
 #define TIDE_DISTINCT_PERIOD_MS (12 * 3600 * 1000u)
@@ -180,46 +181,6 @@ struct tide_acceptor {
 	struct tide_lapse lapse[TIDE_LAPSES];
 };
 
-/* ---- region slots ------------------------------------------------------ */
-
-enum tide_slot_state {
-	TIDE_SLOT_FREE,
-	TIDE_SLOT_RESERVED, /* the acceptor is about to fork for it */
-	TIDE_SLOT_SERVING   /* pid and started are valid */
-};
-
-enum tide_stage {
-	TIDE_STAGE_NONE,
-	TIDE_STAGE_CONNECT,
-	TIDE_STAGE_MAIL,
-	TIDE_STAGE_RCPT,
-	TIDE_STAGE_EOM,
-	TIDE_STAGE_BODY, /* headers and body */
-	TIDE_STAGES
-};
-
-extern const char *const tide_stage_name[TIDE_STAGES];
-_Static_assert(
-    TIDE_STAGES == 1 + TIDE_LATENCY_STAGES, "each stage has its latency");
-
-/* One worker; 128 bytes, so that two never share a line. */
-struct tide_slot {
-	_Alignas(128) tide_epoch epoch;
-	_Atomic uint32_t state; /* enum tide_slot_state */
-	_Atomic uint32_t pid;
-	_Atomic uint64_t started;    /* when it registered, in clock ticks */
-	_Atomic uint64_t since_ms;   /* wall; the connection's start */
-	_Atomic uint64_t touched_ms; /* monotonic; the last callback's start */
-	_Atomic uint32_t busy;	     /* inside a callback */
-	_Atomic uint32_t stage;	     /* enum tide_stage: of that callback */
-	_Atomic uint32_t profile;
-	_Atomic uint32_t messages;
-	_Atomic uint64_t client[2]; /* IPv6, or IPv4 mapped into it */
-	_Atomic uint32_t lapsed;    /* answered by on_error */
-	_Atomic uint32_t finished;  /* the connection ended in good order */
-};
-_Static_assert(sizeof(struct tide_slot) == 128, "a slot is two cache lines");
-
 /* ---- regions window0 and window1 --------------------------------------- */
 
 enum tide_window_state {
@@ -255,6 +216,7 @@ struct tide_map {
 	struct tide_control *control;
 	struct tide_acceptor *acceptor; /* NULL in a worker */
 	struct tide_slot *slots;
+	struct tide_workers workers; /* all of them */
 	struct tide_counters *counters;
 	struct tide_window *window[2];
 	struct tide_flow flow;

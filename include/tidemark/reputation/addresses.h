@@ -40,6 +40,7 @@
 
 #include "tidemark/base/bloom.h"
 #include "tidemark/shared/epoch.h"
+#include "tidemark/shared/slots.h"
 #include "tidemark/base/err.h"
 #include "tidemark/keys/keys.h"
 
@@ -118,16 +119,13 @@ void tide_addresses_attach(
 int tide_addresses_find(const struct tide_addresses *, tide_epoch *mine,
     tide_epoch *now, const struct tide_hash *, unsigned n);
 
-struct tide_slot; /* map.h */
-
 /* C1 to C3.  -1: workers would not leave the idle copy within wait_ms. */
 struct tide_addresses_fresh {
 	const tide_bloom_word *words;
 	uint64_t version, sequence, loaded_ms, elements;
 };
-int tide_addresses_install(struct tide_addresses *, struct tide_slot *slots,
-    uint32_t slot_count, tide_epoch *now, const struct tide_addresses_fresh *,
-    uint64_t wait_ms, struct tide_err *);
+int tide_addresses_install(struct tide_addresses *, const struct tide_workers *,
+    const struct tide_addresses_fresh *, uint64_t wait_ms, struct tide_err *);
 
 /* The current copy; NULL if there is none. */
 struct tide_addresses_copy *

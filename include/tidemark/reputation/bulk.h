@@ -34,6 +34,7 @@
 
 #include "tidemark/reputation/counting.h"
 #include "tidemark/shared/epoch.h"
+#include "tidemark/shared/slots.h"
 
 struct tide_bulk_head {
 	_Atomic uint64_t turn;	      /* generation << 1 | 1; 0: none yet */
@@ -109,8 +110,7 @@ struct tide_bulk_turn {
  * whole multiples of the span since 1970, so that all servers turn together:
  * what neighbours exchange belongs to a generation (share.h).
  */
-struct tide_map;
-bool tide_bulk_round(struct tide_map *, struct tide_bulk_turn *,
-    uint64_t now_ms, uint64_t span_ms);
+bool tide_bulk_round(struct tide_bulk *, const struct tide_workers *,
+    struct tide_bulk_turn *, uint64_t now_ms, uint64_t span_ms);
 
 #endif

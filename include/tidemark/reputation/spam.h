@@ -41,6 +41,7 @@
 
 #include "tidemark/base/bloom.h"
 #include "tidemark/shared/epoch.h"
+#include "tidemark/shared/slots.h"
 #include "tidemark/base/err.h"
 #include "tidemark/reputation/signature.h"
 
@@ -133,11 +134,8 @@ bool tide_spam_test(const struct tide_spam *, tide_epoch *mine, tide_epoch *now,
 void tide_spam_put(struct tide_spam *, uint64_t generation, enum tide_spam_kind,
     const struct tide_signatures *);
 
-struct tide_slot; /* map.h */
-
 /* C1 to C3.  -1: workers would not leave within wait_ms. */
-int tide_spam_begin_generation(struct tide_spam *, struct tide_slot *,
-    uint32_t slot_count, tide_epoch *now, uint64_t number, uint64_t began_ms,
-    uint64_t wait_ms, struct tide_err *);
+int tide_spam_begin_generation(struct tide_spam *, const struct tide_workers *,
+    uint64_t number, uint64_t began_ms, uint64_t wait_ms, struct tide_err *);
 
 #endif

@@ -67,7 +67,7 @@ count(const char *text)
 static bool
 round_at(uint64_t now_ms)
 {
-	return tide_bulk_round(map, &turn, now_ms, SPAN);
+	return tide_bulk_round(&map->bulk, &map->workers, &turn, now_ms, SPAN);
 }
 
 static void

@@ -12,6 +12,7 @@
 
 static struct tide_slot slots[2];
 static tide_epoch epoch = 1;
+static const struct tide_workers workers = { slots, 2, &epoch };
 static struct tide_hash_key key;
 
 static struct tide_spam
@@ -33,7 +34,7 @@ begin(struct tide_spam *m, uint64_t number)
 	struct tide_err err;
 
 	CHECK_INT(tide_spam_begin_generation(
-		      m, slots, 2, &epoch, number, 1000 * number, 0, &err),
+		      m, &workers, number, 1000 * number, 0, &err),
 	    0);
 }
 
