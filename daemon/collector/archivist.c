@@ -10,6 +10,8 @@
 
 #include "collector.h"
 #include "sharing.h"
+#include "tidemark/archive/archive_bans.h"
+#include "tidemark/archive/archive_egress.h"
 #include "tidemark/archive/checkpoint.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/egress/egress.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collector.h"
+#include "tidemark/archive/archive_bans.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/log.h"
 

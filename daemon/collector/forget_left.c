@@ -5,6 +5,8 @@
 #include <strings.h>
 
 #include "forget.h"
+#include "tidemark/archive/archive_bans.h"
+#include "tidemark/archive/archive_egress.h"
 #include "tidemark/egress/egress.h"
 #include "tidemark/reputation/exceptions.h"
 #include "tidemark/settings/overrides.h"

@@ -25,6 +25,7 @@
 #include <sys/random.h>
 
 #include "collector.h"
+#include "tidemark/archive/archive_bans.h"
 #include "tidemark/flow/classes.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/flow/flow_state.h"

@@ -10,6 +10,7 @@
 
 #include "collector.h"
 #include "tidemark/archive/addresses_archive.h"
+#include "tidemark/archive/exceptions_archive.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/reputation/exceptions.h"
 #include "tidemark/base/log.h"

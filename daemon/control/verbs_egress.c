@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "tidemark/archive/archive_egress.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/egress/egress.h"
 #include "tidemark/base/log.h"

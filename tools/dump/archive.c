@@ -8,6 +8,8 @@
 
 #include "dump.h"
 #include "../read/query.h"
+#include "tidemark/archive/archive_bans.h"
+#include "tidemark/archive/archive_egress.h"
 #include "tidemark/flow/bans.h"
 #include "tidemark/archive/checkpoint.h"
 #include "tidemark/egress/egress.h"

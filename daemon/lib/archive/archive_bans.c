@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "tidemark/flow/bans.h"
+#include "tidemark/archive/archive_bans.h"
 
 struct stored {
 	struct tide_ban ban;

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "tidemark/egress/egress.h"
+#include "tidemark/archive/archive_egress.h"
 
 #define TABLE TIDE_TABLE_EGRESS
 

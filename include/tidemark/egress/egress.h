@@ -13,8 +13,7 @@
  * expired no longer permits, but its customer does not thereby get free: only
  * deleting its last registration does that.
  *
- * The archive has the entries, durable when a put returns; the collector
- * alone writes them.  tide_egress_plan() makes of them what a packet filter
+ * The archive has the entries (archive_egress.h).  tide_egress_plan() makes of them what a packet filter
  * can hold: sets whose elements do not overlap.  The caller passes the time.
  */
 #ifndef TIDEMARK_EGRESS_H
@@ -24,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tidemark/archive/archive.h"
+#include "tidemark/base/err.h"
 #include "tidemark/keys/keys.h"
 
 #define TIDE_EGRESS_REASON_MAX 63
@@ -88,38 +87,6 @@ int tide_egress_read(enum tide_egress_kind, char *line, uint64_t now_ms,
 
 /* The line that reads back as this entry; its length, as snprintf() has it. */
 int tide_egress_write(const struct tide_egress *, char *buf, size_t);
-
-/* ---- the archive ------------------------------------------------------- */
-
-/*
- * Store several in one transaction.  One that is there keeps since when it is
- * and what a probe found; the rest is as given now.  How many are new, or -1.
- */
-int tide_archive_put_egress(struct tide_archive *, const struct tide_egress *,
-    size_t, struct tide_err *);
-
-/* Delete several in one transaction.  How many there were, or -1. */
-int tide_archive_del_egress(struct tide_archive *, const struct tide_egress *,
-    size_t, struct tide_err *);
-
-/*
- * In order, up to `most' of a kind that come after one (NULL: from the first);
- * no transaction stays open in between.  How many, or -1.
- */
-int tide_archive_list_egress(struct tide_archive *, enum tide_egress_kind,
-    const struct tide_egress *after, struct tide_egress *, size_t most,
-    struct tide_err *);
-
-/* Check a stored entry's bytes; false if they are none. */
-bool tide_egress_stored(struct tide_bytes, struct tide_egress *);
-
-/* A probe's verdict, for every registration of that server; how many. */
-int tide_archive_checked_egress(struct tide_archive *, const struct tide_ip *,
-    enum tide_egress_verdict, uint64_t now_ms, struct tide_err *);
-
-/* Delete expired denials, some hundreds at a time. */
-int tide_archive_expire_egress(
-    struct tide_archive *, uint64_t now_ms, struct tide_err *);
 
 /* ---- the plan ---------------------------------------------------------- */
 

@@ -15,7 +15,6 @@
 #include <stdint.h>
 
 #include "tidemark/reputation/addresses.h"
-#include "tidemark/archive/archive.h"
 #include "tidemark/base/err.h"
 #include "tidemark/keys/keys.h"
 #include "tidemark/settings/published.h"
@@ -36,20 +35,11 @@ struct tide_exceptions {
 	uint64_t generation;
 };
 
-/* ---- the archive (collector) ------------------------------------------- */
-
-/* All of them, or none; one that is there keeps its time. */
-int tide_archive_put_exceptions(struct tide_archive *,
-    const struct tide_exception *, size_t n, struct tide_err *);
-/* 1 deleted, 0 it was not there, -1. */
-int tide_archive_del_exception(
-    struct tide_archive *, const struct tide_key *, struct tide_err *);
-
-/* Publish what the archive holds. */
-int tide_exceptions_publish(
-    struct tide_archive *, const char *runtime_dir, struct tide_err *);
-
 /* ---- the published file (workers, tools) ------------------------------- */
+
+/* The collector's: all of them, sorted as strcmp() sorts. */
+int tide_exceptions_write(const char *runtime_dir,
+    const struct tide_exception *, size_t n, struct tide_err *);
 
 int tide_exceptions_attach(
     struct tide_exceptions *, const char *runtime_dir, struct tide_err *);

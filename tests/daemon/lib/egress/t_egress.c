@@ -8,6 +8,7 @@
 
 #include "check.h"
 #include "fixture.h"
+#include "tidemark/archive/archive_egress.h"
 #include "tidemark/egress/egress.h"
 #include "tidemark/settings/ports.h"
 

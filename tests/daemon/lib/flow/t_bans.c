@@ -8,6 +8,7 @@
 
 #include "check.h"
 #include "fixture.h"
+#include "tidemark/archive/archive_bans.h"
 #include "tidemark/flow/bans.h"
 #include "tidemark/base/clock.h"
 

@@ -10,6 +10,7 @@
 #include "check.h"
 #include "fixture.h"
 #include "tidemark/archive/addresses_archive.h"
+#include "tidemark/archive/exceptions_archive.h"
 #include "tidemark/reputation/exceptions.h"
 
 static struct tide_hash_key key;
