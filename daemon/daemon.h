@@ -10,8 +10,9 @@
 
 #include <stdbool.h>
 
-#include "tidemark/settings/config.h"
 #include "tidemark/base/err.h"
+#include "tidemark/base/files.h"
+#include "tidemark/settings/config.h"
 
 /* What the command line said. */
 struct options {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "daemon.h"
+#include "tidemark/settings/config.h"
 
 static const char usage[] =
     "usage: tidemarkd [-c FILE | --root DIR] [-t]\n"

@@ -18,9 +18,16 @@
 
 #include "milter.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
 #include "tidemark/base/log.h"
+#include "tidemark/map/acceptor.h"
+#include "tidemark/map/control.h"
+#include "tidemark/map/map.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/settings/config_published.h"
+#include "tidemark/shared/counters.h"
+#include "tidemark/shared/slots.h"
 
 #define BEAT_MS 500
 #define MAP_RETRY_MS 50

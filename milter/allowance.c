@@ -7,9 +7,18 @@
 #include "allowance.h"
 #include "session.h"
 #include "tidemark/base/clock.h"
-#include "tidemark/flow/distinct.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/base/log.h"
+#include "tidemark/flow/distinct.h"
+#include "tidemark/flow/tokens.h"
+#include "tidemark/flow/verdict.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/map/map.h"
+#include "tidemark/settings/allowance.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/settings/overrides.h"
+#include "tidemark/shared/counters.h"
 
 static struct tide_overrides overrides;
 static bool overrides_here;
@@ -107,8 +116,8 @@ find_allowance(struct allowance *a, const struct charge *c,
 static struct tide_hash
 account_hash(const struct tide_key *account, uint32_t kind)
 {
-	return tide_account_key(&session.map->control->head.key,
-	    session_profile()->name, kind, account->text, account->length);
+	return tide_account_key(session.map->key, session_profile()->name, kind,
+	    account->text, account->length);
 }
 
 /* A host may take any address of its IPv6 /64: all of them are one client. */
@@ -118,7 +127,7 @@ client_hash(const struct tide_ip *ip)
 	struct tide_key key;
 
 	tide_key_client(ip, 64, &key);
-	return tide_hash(&session.map->control->head.key, key.text, key.length);
+	return tide_hash(session.map->key, key.text, key.length);
 }
 
 void
@@ -139,7 +148,7 @@ allowance_begin(struct allowance *a, const struct charge *c, const char *sender,
 	memset(a, 0, sizeof *a);
 	if (session.map == NULL || c->exempt || session.bystander)
 		return;
-	keys.secret = &session.map->control->head.key;
+	keys.secret = session.map->key;
 	tide_key_rules_defaults(&rules);
 	rules.sender_key = p->sender_key;
 	if (tide_key_order_parse(p->account_key, rules.account, &err) < 0)
@@ -153,7 +162,7 @@ allowance_begin(struct allowance *a, const struct charge *c, const char *sender,
 	for (i = 0; i < a->alsos; i++)
 		a->also[i].key = account_hash(&account, TIDE_ACCOUNT_ALSO + i);
 	a->take.cost = (uint64_t)p->tokens_cost * TIDE_TOKEN;
-	a->take.left = tide_tokens_level(&session.map->tokens, a->take.key,
+	a->take.left = tide_tokens_level(session.map->tokens, a->take.key,
 	    &a->take.allowance, tide_clock_mono_ms());
 	a->distinct =
 	    p->distinct_mode != TIDE_MODE_OFF && p->distinct_limit > 0;
@@ -193,7 +202,7 @@ allowance_size(struct allowance *a, uint64_t bytes)
 static struct tide_hash
 recipient_hash(const char *recipient)
 {
-	const struct tide_hash_key *secret = &session.map->control->head.key;
+	const struct tide_hash_key *secret = session.map->key;
 	struct tide_key_rules rules;
 	const struct tide_keys keys = { &rules, secret };
 	struct tide_key key;
@@ -208,7 +217,7 @@ static bool
 too_many(const struct allowance *a, uint64_t now)
 {
 	struct tide_estimate e =
-	    tide_distinct_estimate(&session.map->distinct, a->sketch, now);
+	    tide_distinct_estimate(session.map->distinct, a->sketch, now);
 
 	return e.both + 0.5 > session_profile()->distinct_limit;
 }
@@ -216,7 +225,7 @@ too_many(const struct allowance *a, uint64_t now)
 static void
 note_recipient(const struct allowance *a, const char *recipient, uint64_t now)
 {
-	if (!tide_distinct_add(&session.map->distinct, a->sketch,
+	if (!tide_distinct_add(session.map->distinct, a->sketch,
 		recipient_hash(recipient), now))
 		session_count(TIDE_COUNT_DISTINCT_UNCOUNTED, 1);
 }
@@ -230,7 +239,7 @@ note_recipient(const struct allowance *a, const char *recipient, uint64_t now)
 static bool
 from_too_many(const struct allowance *a, uint64_t now)
 {
-	const struct tide_distinct *table = &session.map->distinct;
+	const struct tide_distinct *table = session.map->distinct;
 	struct tide_estimate e;
 
 	if (!tide_distinct_add(table, a->origins, a->client, now))
@@ -254,7 +263,7 @@ give_back_all(struct tide_take *all, size_t n, uint64_t now)
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		tide_tokens_give_back(&session.map->tokens, &all[i], now);
+		tide_tokens_give_back(session.map->tokens, &all[i], now);
 }
 
 /* From all limits or from none; what is left is the first one's. */
@@ -270,12 +279,12 @@ take_from_all(struct allowance *a, uint64_t now)
 		all[i].cost = a->take.cost;
 	}
 	result =
-	    tide_tokens_take_all(&session.map->tokens, all, n, now, &refused);
+	    tide_tokens_take_all(session.map->tokens, all, n, now, &refused);
 	if (result == TIDE_TOKENS_UNCOUNTED)
 		give_back_all(all, n, now);
 	a->take.left = result == TIDE_TOKENS_SHORT && refused > 0
 	    ? tide_tokens_level(
-		  &session.map->tokens, a->take.key, &a->take.allowance, now)
+		  session.map->tokens, a->take.key, &a->take.allowance, now)
 	    : all[0].left;
 	a->take.retry_after_ms = all[refused].retry_after_ms;
 	return result;
@@ -370,7 +379,7 @@ allowance_give_back(struct allowance *a, uint32_t recipients)
 	}
 	session_count(TIDE_COUNT_TOKENS_GIVEN_BACK, before - tokens_paid(a));
 	a->take.left = tide_tokens_level(
-	    &session.map->tokens, a->take.key, &a->take.allowance, now);
+	    session.map->tokens, a->take.key, &a->take.allowance, now);
 }
 
 void

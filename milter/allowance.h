@@ -15,8 +15,10 @@
 #include <stdint.h>
 
 #include "charge.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/flow/tokens.h"
 #include "tidemark/flow/verdict.h"
+#include "tidemark/settings/allowance.h"
 
 /* Of the message that is going on. */
 struct allowance {

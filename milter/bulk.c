@@ -8,6 +8,14 @@
 #include "reputation.h"
 #include "session.h"
 #include "tags.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/flow/verdict.h"
+#include "tidemark/map/control.h"
+#include "tidemark/map/map.h"
+#include "tidemark/reputation/bulk.h"
+#include "tidemark/reputation/signature.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
 
 /* One signature; of several, the one seen most often counts. */
 static void
@@ -16,7 +24,7 @@ count_one(struct bulk *b, struct tide_hash hash, uint32_t copies)
 	uint32_t slot = (uint32_t)(session.slot - session.map->slots);
 	struct tide_bulk_count c;
 
-	if (!tide_bulk_insert(&session.map->bulk, &session.slot->epoch,
+	if (!tide_bulk_insert(session.map->bulk, &session.slot->epoch,
 		&session.map->control->epoch, slot, hash, copies, &c))
 		return;
 	if (!b->counted || tide_bulk_total(&c) > tide_bulk_total(&b->count))

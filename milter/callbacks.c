@@ -21,6 +21,8 @@
 #include "session.h"
 #include "tags.h"
 #include "tidemark/base/log.h"
+#include "tidemark/flow/verdict.h"
+#include "tidemark/shared/slots.h"
 
 #define UNUSED_STAGES                                                   \
 	(SMFIP_NOHELO | SMFIP_NODATA | SMFIP_NOUNKNOWN | SMFIP_NOHDRS | \

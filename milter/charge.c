@@ -7,17 +7,22 @@
 
 #include "charge.h"
 #include "session.h"
-#include "tidemark/flow/classes.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/classes.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/map/map.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/settings/lists.h"
+#include "tidemark/shared/counters.h"
 
 static struct tide_keys
 keys_of(struct tide_key_rules *rules)
 {
 	tide_key_rules_defaults(rules);
 	rules->sender_key = session_profile()->sender_key;
-	return (struct tide_keys){ .rules = rules,
-		.secret = &session.map->control->head.key };
+	return (struct tide_keys){ .rules = rules, .secret = session.map->key };
 }
 
 /* ---- keys -------------------------------------------------------------- */
@@ -87,7 +92,7 @@ prepare_drop(enum tide_group group, unsigned tier, const struct tide_key *key,
 	int class = tide_class_number(session.config.profiles, id);
 
 	if (class < 0 ||
-	    !tide_flow_key(&session.map->flow, key->text, key->length, &d->key))
+	    !tide_flow_key(session.map->flow, key->text, key->length, &d->key))
 		return false;
 	d->me = (struct tide_adder){ .epoch = &session.slot->epoch,
 		.mailbox = (uint32_t)(session.slot - session.map->slots) };
@@ -123,7 +128,7 @@ add_drops(enum tide_group group, unsigned tier, const struct tide_key *key,
 	if (!prepare_drop(group, tier, key, &drop))
 		return false;
 	d = tide_flow_add(
-	    &session.map->flow, &drop.me, drop.class, &drop.key, drops);
+	    session.map->flow, &drop.me, drop.class, &drop.key, drops);
 	count_drop(d, drops);
 	return d == TIDE_DROP_OVERFLOW || d == TIDE_DROP_OVER;
 }
@@ -133,7 +138,7 @@ static bool
 is_full(enum tide_group group, unsigned tier, const struct tide_key *key,
     uint32_t unused)
 {
-	struct tide_flow *flow = &session.map->flow;
+	struct tide_flow *flow = session.map->flow;
 	struct drop drop;
 	uint32_t depth;
 
@@ -184,8 +189,8 @@ charge_is_full(const struct charge *c, enum tide_group group)
 static bool
 key_is_banned(const struct tide_key *key, uint64_t now, struct tide_ban *ban)
 {
-	return tide_bans_find(session.map->bans, session.map->flow.head->secret,
-		   key, now, ban) &&
+	return tide_bans_find(session.map->bans,
+		   session.map->flow->head->secret, key, now, ban) &&
 	    tide_ban_is_in(ban, session_profile()->name);
 }
 
@@ -203,8 +208,8 @@ charge_banned(const struct charge *c, struct tide_ban *ban)
 		return true;
 	return c->has_client &&
 	    tide_bans_find_client(session.map->bans,
-		session.map->flow.head->secret, &c->ip, session_profile()->name,
-		now, ban);
+		session.map->flow->head->secret, &c->ip,
+		session_profile()->name, now, ban);
 }
 
 /* ---- recipients -------------------------------------------------------- */

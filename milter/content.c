@@ -6,7 +6,10 @@
 #include "content.h"
 #include "session.h"
 #include "signing.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/base/log.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/text/text.h"
 
 #define READERS 8u /* room for so many, and a NULL */
 
@@ -96,8 +99,8 @@ have_pipeline(void)
 	    strcmp(content.headers, session.config.text_headers) == 0)
 		return true;
 	tide_text_free(content.pipeline);
-	content.pipeline = tide_text_new(&session.map->control->head.key, &caps,
-	    session.config.text_headers, &sink);
+	content.pipeline = tide_text_new(
+	    session.map->key, &caps, session.config.text_headers, &sink);
 	if (content.pipeline == NULL)
 		return false;
 	content.caps = caps;

@@ -6,7 +6,10 @@
 
 #include "content.h"
 #include "session.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/base/log.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/text/text.h"
 
 static size_t letters; /* bytes of normalised text in the part so far */
 static unsigned links;

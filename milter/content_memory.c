@@ -7,6 +7,10 @@
 #include "content.h"
 #include "content_memory.h"
 #include "session.h"
+#include "tidemark/map/head.h"
+#include "tidemark/memory/hbf.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/text/text.h"
 
 static struct tide_samples *samples;
 static enum tide_memory form; /* that they are of */
@@ -22,7 +26,7 @@ wants(const struct tide_profile *p)
 
 /* The map may be of other settings than ours: ask it, not them. */
 static bool
-have_samples(const struct tide_control_head *head)
+have_samples(const struct tide_map_head *head)
 {
 	if (samples != NULL && form == head->memory)
 		return true;
@@ -34,7 +38,7 @@ have_samples(const struct tide_control_head *head)
 
 /* Where the map has our profile; false if it is not one of its. */
 static bool
-find_profile(const struct tide_control_head *head, const char *name)
+find_profile(const struct tide_map_head *head, const char *name)
 {
 	for (place = 0; place < TIDE_PROFILES_MAX; place++)
 		if (strcmp(head->profiles.name[place], name) == 0)
@@ -46,7 +50,7 @@ static const struct tide_text_sink *
 begin(void)
 {
 	static struct tide_text_sink sink;
-	const struct tide_control_head *head = &session.map->control->head;
+	const struct tide_map_head *head = session.map->head;
 	const char *name = session_profile()->name;
 
 	reading = head->memory != TIDE_MEMORY_OFF && find_profile(head, name) &&

@@ -9,7 +9,13 @@
 #include "facts.h"
 #include "session.h"
 #include "signing.h"
+#include "tidemark/flow/verdict.h"
 #include "tidemark/map/window.h"
+#include "tidemark/memory/hbf.h"
+#include "tidemark/reputation/signature.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
+#include "tidemark/text/text.h"
 
 /*
  * True if every trace of the message is in the map.  What we refuse leaves

@@ -11,7 +11,11 @@
 #include "session.h"
 #include "signing.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/flow/verdict.h"
 #include "tidemark/keys/address.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
 
 /* ---- the message begins -------------------------------------------------- */
 
@@ -29,8 +33,7 @@ session_mail(const char *sender, const char *auth, uint64_t bytes)
 	session_printable(m->auth, sizeof m->auth, session_or_dash(auth));
 	if (session.map == NULL)
 		return;
-	m->froms = tide_address_hashes(
-	    &session.map->control->head.key, sender, m->from);
+	m->froms = tide_address_hashes(session.map->key, sender, m->from);
 	charge_sender(&session.charge, sender, auth);
 	reputation_sender(&m->repute, sender);
 	allowance_begin(&session.allowance, &session.charge, sender, auth);
@@ -77,8 +80,8 @@ keep_recipient(struct message *m, const char *address)
 		m->forgotten++;
 		return;
 	}
-	m->tos += tide_address_hashes(
-	    &session.map->control->head.key, address, m->to + m->tos);
+	m->tos +=
+	    tide_address_hashes(session.map->key, address, m->to + m->tos);
 }
 
 /* A recipient that the mail server would take: do we? */

@@ -10,7 +10,11 @@
 #include "session.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/log.h"
+#include "tidemark/flow/verdict.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/shared/ring.h"
+#include "tidemark/shared/slots.h"
 #include "tidemark/text/text.h"
 
 _Static_assert((int)TIDE_REPLY_ACCEPT == TIDE_DECIDED_ACCEPT &&
@@ -102,7 +106,7 @@ put(const struct tide_verdict *v, enum tide_stage stage)
 	(void)snprintf(d.client, sizeof d.client, "%.47s", client.text);
 	(void)snprintf(d.sender, sizeof d.sender, "%s",
 	    c->has_sender ? c->sender.text : "<>");
-	(void)tide_ring_put(&session.map->ring, &d);
+	(void)tide_ring_put(session.map->ring, &d);
 }
 
 /* ---- the reply --------------------------------------------------------- */

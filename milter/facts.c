@@ -4,6 +4,10 @@
 #include "facts.h"
 #include "session.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/flow/verdict.h"
+#include "tidemark/map/map.h"
+#include "tidemark/settings/config.h"
 
 struct tide_facts
 facts_now(void)

@@ -11,8 +11,12 @@
 #include <unistd.h>
 
 #include "milter.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
 #include "tidemark/base/log.h"
+#include "tidemark/map/acceptor.h"
+#include "tidemark/map/map.h"
+#include "tidemark/shared/counters.h"
 
 static bool kept;	       /* what is held is in the file, too */
 static struct tide_lapse held; /* kind 0: nothing is held */

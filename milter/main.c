@@ -9,6 +9,8 @@
 #include <sysexits.h>
 
 #include "milter.h"
+#include "tidemark/base/err.h"
+#include "tidemark/settings/config.h"
 
 /*
  * For jemalloc: a worker lives for one connection, with little memory and a

@@ -28,9 +28,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "tidemark/settings/config.h"
 #include "tidemark/base/err.h"
+#include "tidemark/map/acceptor.h"
 #include "tidemark/map/map.h"
+#include "tidemark/settings/config.h"
 
 struct smfiDesc;
 

@@ -8,9 +8,17 @@
 #include "session.h"
 #include "signing.h"
 #include "tags.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/log.h"
+#include "tidemark/flow/verdict.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/map/control.h"
 #include "tidemark/reputation/addresses.h"
 #include "tidemark/reputation/exceptions.h"
-#include "tidemark/base/log.h"
+#include "tidemark/reputation/signature.h"
+#include "tidemark/reputation/spam.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
 
 static struct tide_exceptions exceptions;
 
@@ -21,7 +29,7 @@ static void
 follow_exceptions(void)
 {
 	uint64_t now = atomic_load_explicit(
-	    &session.map->addresses.head->exceptions, memory_order_acquire);
+	    &session.map->addresses->head->exceptions, memory_order_acquire);
 	struct tide_err err;
 
 	if (now == exceptions.generation)
@@ -47,7 +55,7 @@ reputation_excepts(const char *sender)
 
 	if (session.map == NULL)
 		return false;
-	tide_sender_forms(&session.map->control->head.key, sender, &forms);
+	tide_sender_forms(session.map->key, sender, &forms);
 	return is_excepted(&forms);
 }
 
@@ -75,10 +83,9 @@ reputation_sender(struct repute *r, const char *sender)
 	    session.charge.exempt ||
 	    session_profile()->addresses_mode == TIDE_MODE_OFF)
 		return;
-	tide_sender_forms(&session.map->control->head.key, sender, &forms);
-	form =
-	    tide_addresses_find(&session.map->addresses, &session.slot->epoch,
-		&session.map->control->epoch, forms.hash, forms.count);
+	tide_sender_forms(session.map->key, sender, &forms);
+	form = tide_addresses_find(session.map->addresses, &session.slot->epoch,
+	    &session.map->control->epoch, forms.hash, forms.count);
 	if (form < 0)
 		return;
 	r->excepted = is_excepted(&forms);
@@ -112,7 +119,7 @@ reputation_content(
 	if (s == NULL || session.slot == NULL || session.charge.exempt ||
 	    session_profile()->spam_mode == TIDE_MODE_OFF)
 		return;
-	if (!tide_spam_test(&session.map->spam, &session.slot->epoch,
+	if (!tide_spam_test(session.map->spam, &session.slot->epoch,
 		&session.map->control->epoch, s, &match))
 		return;
 	if (reputation_excepts(sender))

@@ -38,6 +38,15 @@
 #include "milter.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/log.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/map/acceptor.h"
+#include "tidemark/map/head.h"
+#include "tidemark/map/map.h"
+#include "tidemark/reputation/bulk.h"
+#include "tidemark/reputation/counting.h"
+#include "tidemark/shared/counters.h"
+#include "tidemark/shared/epoch.h"
+#include "tidemark/shared/slots.h"
 
 struct entry {
 	pid_t pid;	   /* 0: free; -1: reserved */
@@ -194,7 +203,7 @@ free_slot(struct tide_slot *s)
 {
 	tide_epoch_bury(&s->epoch);
 	tide_counting_bury(
-	    &roster.map->bulk.filter, (uint32_t)(s - roster.map->slots));
+	    &roster.map->bulk->filter, (uint32_t)(s - roster.map->slots));
 	atomic_store(&s->client[0], 0); /* whom it served is over */
 	atomic_store(&s->client[1], 0);
 	atomic_store_explicit(&s->state, TIDE_SLOT_FREE, memory_order_release);
@@ -256,7 +265,7 @@ bury(uint32_t at, const char *how)
 	if (s != NULL) {
 		/* it may have died between an overflow and its notice */
 		if (atomic_load(&s->finished) == 0)
-			tide_flow_bury(&roster.map->flow, at);
+			tide_flow_bury(roster.map->flow, at);
 		free_slot(s); /* A3 */
 	}
 	free_entry(e);
@@ -367,7 +376,7 @@ roster_use_map(struct tide_map *map)
 	roster.map = map;
 	if (map == NULL)
 		return;
-	for (i = 0; i < roster.entries && i < map->control->head.slots; i++)
+	for (i = 0; i < roster.entries && i < map->head->slots; i++)
 		adopt(i);
 }
 

@@ -34,6 +34,7 @@
 
 #include "milter.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
 
 #define VISIBLE __attribute__((visibility("default")))
 #define UNNEGOTIATED_CHECK_MS 100

@@ -8,6 +8,11 @@
 #include "session.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/log.h"
+#include "tidemark/map/map.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
+#include "tidemark/shared/latency.h"
+#include "tidemark/shared/slots.h"
 
 struct session session;
 

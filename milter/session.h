@@ -15,6 +15,9 @@
 #include "reputation.h"
 #include "tidemark/base/hash.h"
 #include "tidemark/flow/verdict.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
+#include "tidemark/shared/slots.h"
 
 #define RECIPIENTS_MOST 10000u /* that one message may have remembered */
 

@@ -3,6 +3,9 @@
  */
 #include "session.h"
 #include "signing.h"
+#include "tidemark/reputation/signature.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/text/text.h"
 
 static struct {
 	struct tide_signer *signer; /* made at the first message */
@@ -22,8 +25,7 @@ begin(void)
 {
 	signing.active = false;
 	if (signing.signer == NULL)
-		signing.signer =
-		    tide_signer_new(&session.map->control->head.key);
+		signing.signer = tide_signer_new(session.map->key);
 	if (signing.signer == NULL)
 		return NULL;
 	tide_signer_begin(signing.signer);

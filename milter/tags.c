@@ -13,6 +13,7 @@
 
 #include "session.h"
 #include "tags.h"
+#include "tidemark/settings/config.h"
 
 #define PREFIX "X-Tidemark-"
 #define PREFIX_LENGTH (sizeof PREFIX - 1)

@@ -6,8 +6,9 @@
 
 #include "read/json.h"
 #include "read/output.h"
-#include "tidemark/settings/params.h"
 #include "tool.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/settings/params.h"
 
 static void
 put_verdict(const struct tool *t, const char *path, bool fine)

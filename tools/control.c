@@ -4,13 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "read/json.h"
 #include "order.h"
+#include "read/json.h"
 #include "read/output.h"
-#include "tidemark/base/clock.h"
-#include "tidemark/base/units.h"
-#include "tool.h"
 #include "read/view.h"
+#include "tool.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/line.h"
+#include "tidemark/base/units.h"
+#include "tidemark/map/control.h"
+#include "tidemark/settings/config.h"
 
 static const struct option no_options[] = { { NULL, 0, NULL, 0 } };
 

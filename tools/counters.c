@@ -9,6 +9,9 @@
 #include "counters.h"
 #include "read/output.h"
 #include "tool.h"
+#include "tidemark/base/err.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
 
 static const char *
 scope_name(enum tide_counter_scope scope)

@@ -7,13 +7,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "read/json.h"
 #include "order.h"
+#include "read/json.h"
 #include "read/output.h"
-#include "tidemark/base/clock.h"
-#include "tidemark/base/files.h"
-#include "tidemark/settings/config_published.h"
 #include "tool.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/files.h"
+#include "tidemark/base/line.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/settings/config_published.h"
 
 /* ---- words ------------------------------------------------------------- */
 

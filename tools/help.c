@@ -8,6 +8,7 @@
 #include "read/json.h"
 #include "read/output.h"
 #include "tool.h"
+#include "tidemark/settings/config.h"
 
 const char tool_common[] =
     "  -c, --config FILE  read FILE (default $TIDEMARK_CONF, then\n"

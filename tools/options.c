@@ -10,9 +10,12 @@
 #include <unistd.h>
 
 #include "read/output.h"
-#include "tidemark/base/nearest.h"
-#include "tool.h"
 #include "read/view_flow.h"
+#include "tool.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/nearest.h"
+#include "tidemark/base/units.h"
+#include "tidemark/settings/config.h"
 
 enum { OPT_ROOT = 256, OPT_JSON, OPT_COLOR };
 

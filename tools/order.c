@@ -2,6 +2,8 @@
  * order - find the daemon, tell it, wait for its answer.
  */
 #include "order.h"
+#include "tidemark/base/line.h"
+#include "tidemark/settings/config.h"
 
 /* A line's words point into its own text. */
 static void

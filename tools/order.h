@@ -6,6 +6,7 @@
 
 #include "read/ask.h"
 #include "tool.h"
+#include "tidemark/base/line.h"
 
 struct order {
 	struct ask ask;

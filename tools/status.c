@@ -7,8 +7,14 @@
 
 #include "read/output.h"
 #include "status.h"
-#include "tidemark/base/clock.h"
 #include "tool.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/map/control.h"
+#include "tidemark/map/window.h"
+#include "tidemark/memory/hbf.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
 
 static int
 gather(struct status *s, const struct tide_config *config, struct tide_err *err)

@@ -6,6 +6,9 @@
 #include "counters.h"
 #include "read/json.h"
 #include "status.h"
+#include "tidemark/map/window.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
 
 static void
 put_worker(struct json *j, const struct view_worker *w)

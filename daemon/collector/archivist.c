@@ -10,12 +10,22 @@
 
 #include "collector.h"
 #include "sharing.h"
+#include "tidemark/archive/archive.h"
 #include "tidemark/archive/archive_bans.h"
 #include "tidemark/archive/archive_egress.h"
 #include "tidemark/archive/checkpoint.h"
+#include "tidemark/archive/sealer.h"
+#include "tidemark/archive/store.h"
 #include "tidemark/base/clock.h"
-#include "tidemark/egress/egress.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/log.h"
+#include "tidemark/egress/egress.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/map/acceptor.h"
+#include "tidemark/map/control.h"
+#include "tidemark/reputation/bulk.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
 
 #define ROUND_MS 100
 #define EXPIRE_EVERY_MS 60000

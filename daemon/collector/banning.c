@@ -5,9 +5,18 @@
 #include <string.h>
 
 #include "collector.h"
+#include "tidemark/archive/archive.h"
 #include "tidemark/archive/archive_bans.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/base/bytes.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/log.h"
+#include "tidemark/egress/egress.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/map/head.h"
+#include "tidemark/settings/config.h"
 
 static struct tide_key
 key_of(const struct tide_ban *ban)
@@ -22,7 +31,7 @@ key_of(const struct tide_ban *ban)
 void
 publish_ban(struct collector *c, const struct tide_ban *ban)
 {
-	const uint8_t *secret = c->map->flow.head->secret;
+	const uint8_t *secret = c->map->flow->head->secret;
 	struct tide_key key = key_of(ban);
 	struct tide_ban there;
 
@@ -209,7 +218,7 @@ static bool
 withdraw(
     struct collector *c, const struct tide_key *key, const struct lifting *l)
 {
-	const uint8_t *secret = c->map->flow.head->secret;
+	const uint8_t *secret = c->map->flow->head->secret;
 	struct tide_ban there;
 	bool gone = false;
 
@@ -301,7 +310,7 @@ find_published(struct collector *c, struct found *f, struct tide_txn *txn,
 	uint32_t i;
 	int stored = 0;
 
-	for (i = 0; stored >= 0 && i < c->map->control->head.bans; i++) {
+	for (i = 0; stored >= 0 && i < c->map->head->bans; i++) {
 		if (!tide_bans_at(c->map->bans, i, &ban) ||
 		    !f->means(f->arg, ban.key, ban.length))
 			continue;

@@ -9,6 +9,9 @@
 #include <time.h>
 
 #include "collector.h"
+#include "tidemark/base/err.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/pool.h"
 
 #define CHORE_WAIT_S 20
 
@@ -67,7 +70,7 @@ reset_key(struct collector *c, struct chore *chore, unsigned k)
 	unsigned class;
 
 	if (!tide_flow_key(
-		&c->map->flow, chore->key[k].text, chore->key[k].length, &key))
+		c->map->flow, chore->key[k].text, chore->key[k].length, &key))
 		return true;
 	for (class = 0; class < TIDE_CLASSES; class ++) {
 		if ((*classes >> class & 1) == 0)
@@ -99,7 +102,7 @@ add(struct collector *c, struct chore *chore)
 	unsigned i;
 
 	for (i = 0; i < chore->keys; i++)
-		if (tide_flow_key(&c->map->flow, chore->key[i].text,
+		if (tide_flow_key(c->map->flow, chore->key[i].text,
 			chore->key[i].length, &key) &&
 		    tide_pool_add(&c->pool, chore->class[i], &key, 1))
 			chore->count++;

@@ -13,12 +13,25 @@
 
 #include "collector.h"
 #include "sharing.h"
+#include "tidemark/archive/archive.h"
+#include "tidemark/archive/carried.h"
 #include "tidemark/archive/checkpoint.h"
-#include "tidemark/base/clock.h"
-#include "tidemark/base/files.h"
 #include "tidemark/archive/live.h"
+#include "tidemark/archive/sealer.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/files.h"
 #include "tidemark/base/log.h"
+#include "tidemark/egress/egress.h"
+#include "tidemark/map/control.h"
+#include "tidemark/map/head.h"
+#include "tidemark/map/history.h"
+#include "tidemark/map/map.h"
+#include "tidemark/reputation/bulk.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/settings/config_published.h"
+#include "tidemark/shared/counters.h"
+#include "tidemark/shared/latency.h"
 
 #define PULSE_MS 5	     /* a new key's first drop shows after so long */
 #define PREDECESSOR_MS 15000 /* how long an ending one may take */
@@ -92,9 +105,9 @@ retire_map(
 static void
 carry_bulk(struct tide_map *to, const struct tide_map *from)
 {
-	if (memcmp(&to->control->head.bulk, &from->control->head.bulk,
-		sizeof to->control->head.bulk) == 0)
-		tide_bulk_carry(&to->bulk, &from->bulk);
+	if (memcmp(&to->head->bulk, &from->head->bulk, sizeof to->head->bulk) ==
+	    0)
+		tide_bulk_carry(to->bulk, from->bulk);
 	else
 		tide_log(TIDE_LOG_WARNING, "bulk counts begin anew");
 }
@@ -103,8 +116,8 @@ carry_bulk(struct tide_map *to, const struct tide_map *from)
 static void
 carry_measurements(struct tide_map *to, const struct tide_map *from)
 {
-	if (memcmp(&to->control->head.profiles, &from->control->head.profiles,
-		sizeof to->control->head.profiles) != 0)
+	if (memcmp(to->profiles, from->profiles, sizeof to->head->profiles) !=
+	    0)
 		return;
 	memcpy((void *)to->latency, (const void *)from->latency,
 	    sizeof *to->latency);
@@ -134,8 +147,7 @@ replace_outgrown(struct collector *c, const char *why, struct tide_err *err)
 	if (rc == 0) {
 		carry_bulk(c->map, old);
 		carry_measurements(c->map, old);
-		tide_counters_carry(c->map->counters,
-		    &c->map->control->head.profiles, kept,
+		tide_counters_carry(c->map->counters, c->map->profiles, kept,
 		    &c->carried.profiles);
 		tide_log(TIDE_LOG_INFO, "live map made anew (%s)", why);
 	}
@@ -199,7 +211,7 @@ open_everything(struct collector *c, struct tide_err *err)
 	if (keeper_open(c, err) < 0 || reputation_open(c, err) < 0 ||
 	    spam_open(c, err) < 0)
 		return -1;
-	tide_bulk_open(&c->map->bulk, tide_clock_wall_ms());
+	tide_bulk_open(c->map->bulk, tide_clock_wall_ms());
 	sharing_open(c);
 	atomic_store(&c->map->control->generation, c->generation);
 	atomic_store(&c->map->control->collector_pid, (uint32_t)getpid());

@@ -15,13 +15,18 @@
 
 #include "../daemon.h"
 #include "tidemark/archive/archive.h"
-#include "tidemark/flow/bans.h"
+#include "tidemark/archive/carried.h"
 #include "tidemark/archive/checkpoint.h"
-#include "tidemark/settings/config.h"
-#include "tidemark/egress/egress.h"
-#include "tidemark/map/map.h"
-#include "tidemark/flow/pool.h"
 #include "tidemark/archive/sealer.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/egress/egress.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/flow/pool.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/map/map.h"
+#include "tidemark/reputation/spam.h"
+#include "tidemark/settings/config.h"
 
 /* Work that a control thread may ask the archivist for. */
 enum errand { ERRAND_SEAL, ERRAND_CHECKPOINT, ERRANDS };

@@ -17,10 +17,22 @@
 #include <string.h>
 
 #include "forget.h"
-#include "tidemark/reputation/addresses.h"
+#include "tidemark/archive/archive.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/bytes.h"
 #include "tidemark/base/clock.h"
-#include "tidemark/reputation/exceptions.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/base/line.h"
+#include "tidemark/flow/distinct.h"
+#include "tidemark/flow/tokens.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/keys/subject.h"
+#include "tidemark/map/map.h"
+#include "tidemark/reputation/addresses.h"
+#include "tidemark/reputation/exceptions.h"
+#include "tidemark/shared/ring.h"
 
 /* ---- who is meant ------------------------------------------------------ */
 
@@ -96,18 +108,18 @@ forget_account(struct forgetting *f, const char *profile, uint32_t kind,
     const struct tide_key *account)
 {
 	const struct tide_map *m = f->c->map;
-	struct tide_hash h = tide_account_key(&m->control->head.key, profile,
-	    kind, account->text, account->length);
+	struct tide_hash h = tide_account_key(
+	    m->key, profile, kind, account->text, account->length);
 	uint64_t now = tide_clock_mono_ms();
 
 	if (kind == TIDE_ACCOUNT_RECIPIENTS || kind == TIDE_ACCOUNT_CLIENTS)
 		f->gone[FORGOT_ESTIMATES] += f->dry
-		    ? tide_distinct_known(&m->distinct, h, now)
-		    : tide_distinct_forget(&m->distinct, h, now);
+		    ? tide_distinct_known(m->distinct, h, now)
+		    : tide_distinct_forget(m->distinct, h, now);
 	else
 		f->gone[FORGOT_ALLOWANCES] += f->dry
-		    ? tide_tokens_known(&m->tokens, h)
-		    : tide_tokens_forget(&m->tokens, h);
+		    ? tide_tokens_known(m->tokens, h)
+		    : tide_tokens_forget(m->tokens, h);
 }
 
 /* By every name that was met, in every profile. */
@@ -151,8 +163,8 @@ forget_exceptions(struct forgetting *f, struct tide_err *err)
 static int
 forget_listed(struct forgetting *f, struct tide_err *err)
 {
-	const struct tide_addresses *a = &f->c->map->addresses;
-	const struct tide_hash_key *secret = &f->c->map->control->head.key;
+	const struct tide_addresses *a = f->c->map->addresses;
+	const struct tide_hash_key *secret = f->c->map->key;
 	tide_bloom_word *words = NULL;
 	struct tide_hash h = tide_address_hash(secret, &f->subject.key[0]);
 	int rc = 1;
@@ -256,7 +268,7 @@ forget_all(struct forgetting *f, struct tide_err *err)
 	forget_buckets(f);
 	say_step(f, "records");
 	f->gone[FORGOT_DECISIONS] =
-	    tide_ring_erase(&f->c->map->ring, means_decision, f, f->dry);
+	    tide_ring_erase(f->c->map->ring, means_decision, f, f->dry);
 	bans = forget_bans(f->c, means, f, f->dry, err);
 	if (bans < 0)
 		return -1;

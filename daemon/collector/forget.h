@@ -6,7 +6,9 @@
 #define DAEMON_FORGET_H
 
 #include "collector.h"
+#include "tidemark/keys/keys.h"
 #include "tidemark/keys/subject.h"
+#include "tidemark/settings/config.h"
 
 enum forgotten {
 	FORGOT_BUCKETS,

@@ -5,12 +5,23 @@
 #include <strings.h>
 
 #include "forget.h"
+#include "tidemark/archive/archive.h"
 #include "tidemark/archive/archive_bans.h"
 #include "tidemark/archive/archive_egress.h"
-#include "tidemark/egress/egress.h"
-#include "tidemark/reputation/exceptions.h"
-#include "tidemark/settings/overrides.h"
+#include "tidemark/archive/store.h"
 #include "tidemark/ask/query.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
+#include "tidemark/egress/egress.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/keys/subject.h"
+#include "tidemark/map/head.h"
+#include "tidemark/map/map.h"
+#include "tidemark/reputation/exceptions.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/settings/overrides.h"
+#include "tidemark/shared/slots.h"
 
 static void
 leave(struct forgetting *f, enum left what, uint64_t count, uint64_t until_ms)
@@ -254,7 +265,7 @@ look_at_workers(struct forgetting *f)
 	const struct tide_map *m = f->c->map;
 	uint32_t i;
 
-	for (i = 0; i < m->control->head.slots; i++)
+	for (i = 0; i < m->head->slots; i++)
 		if (atomic_load(&m->slots[i].state) == TIDE_SLOT_SERVING)
 			leave(f, LEFT_WORKERS, 1, 0);
 }

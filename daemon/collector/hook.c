@@ -15,7 +15,12 @@
 
 #include "collector.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/files.h"
 #include "tidemark/base/log.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
 
 #define HOOK_MS 30000u
 

@@ -26,11 +26,24 @@
 
 #include "collector.h"
 #include "tidemark/archive/archive_bans.h"
-#include "tidemark/flow/classes.h"
+#include "tidemark/archive/carried.h"
 #include "tidemark/base/clock.h"
-#include "tidemark/flow/flow_state.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/log.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/classes.h"
+#include "tidemark/flow/distinct.h"
+#include "tidemark/flow/flow_state.h"
+#include "tidemark/flow/pool.h"
+#include "tidemark/flow/tokens.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/map/head.h"
+#include "tidemark/map/history.h"
+#include "tidemark/settings/allowance.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/settings/overrides.h"
+#include "tidemark/shared/counters.h"
 
 #define AUDIT_EVERY_MS 600000
 
@@ -73,7 +86,7 @@ queue_ban(
 	c->work[i].profile = id.profile;
 	c->work[i].number = o->number;
 	c->work[i].ban = (struct tide_ban){ .times = o->times,
-		.map = (uint32_t)c->map->control->head.instance,
+		.map = (uint32_t)c->map->head->instance,
 		.cause = { tide_ban_cause(o->class, o->number) },
 		.group = (uint8_t)id.group,
 		.length = (uint8_t)o->length };
@@ -192,7 +205,7 @@ find_longest(struct collector *c)
 static void
 sweep_tokens(struct collector *c)
 {
-	const struct tide_tokens *t = &c->map->tokens;
+	const struct tide_tokens *t = c->map->tokens;
 	struct tide_tokens_sweep found = { 0 };
 	uint64_t slice = t->capacity / SLICES;
 
@@ -214,7 +227,7 @@ load_ban(void *arg, const struct tide_ban *ban)
 static int
 open_pool(struct collector *c, struct tide_err *err)
 {
-	struct tide_flow *f = &c->map->flow;
+	struct tide_flow *f = c->map->flow;
 	uint8_t secret[16];
 
 	c->pool = (struct tide_pool){ .flow = f,
@@ -225,7 +238,7 @@ open_pool(struct collector *c, struct tide_err *err)
 		return tide_pool_rebuild(&c->pool, err);
 	if (getrandom(secret, sizeof secret, 0) != (ssize_t)sizeof secret)
 		return tide_err_errno(err, "drawing a secret");
-	f->head->shape = c->map->control->head.flow;
+	f->head->shape = c->map->head->flow;
 	tide_pool_format(f, secret);
 	return 0;
 }
@@ -242,15 +255,14 @@ load_carried(struct collector *c)
 
 	if (from->part[0].bytes == NULL && from->part[1].bytes == NULL)
 		return;
-	tide_classes_translate(
-	    &from->profiles, &c->map->control->head.profiles, class);
+	tide_classes_translate(&from->profiles, c->map->profiles, class);
 	buckets =
 	    tide_flow_load(&c->pool, from->part[TIDE_CARRIED_BUCKETS].bytes,
 		from->part[TIDE_CARRIED_BUCKETS].size, class, gone);
-	tokens = tide_tokens_load(&c->map->tokens,
+	tokens = tide_tokens_load(c->map->tokens,
 	    from->part[TIDE_CARRIED_TOKENS].bytes,
 	    from->part[TIDE_CARRIED_TOKENS].size, mono, gone);
-	distinct = tide_distinct_load(&c->map->distinct,
+	distinct = tide_distinct_load(c->map->distinct,
 	    from->part[TIDE_CARRIED_DISTINCT].bytes,
 	    from->part[TIDE_CARRIED_DISTINCT].size, mono, gone);
 	tide_log(TIDE_LOG_INFO,
@@ -267,7 +279,7 @@ keeper_open(struct collector *c, struct tide_err *err)
 	set_classes(c);
 	find_longest(c);
 	load_carried(c);
-	tide_bans_clear(c->map->bans, c->map->control->head.bans);
+	tide_bans_clear(c->map->bans, c->map->head->bans);
 	return tide_archive_walk_bans(
 	    &c->archive, tide_clock_wall_ms(), load_ban, c, err);
 }

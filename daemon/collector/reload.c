@@ -7,11 +7,16 @@
 #include <unistd.h>
 
 #include "collector.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
 #include "tidemark/base/log.h"
+#include "tidemark/egress/egress.h"
+#include "tidemark/map/control.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/settings/config_published.h"
 #include "tidemark/settings/overrides.h"
 #include "tidemark/settings/params.h"
-#include "tidemark/settings/config_published.h"
+#include "tidemark/shared/counters.h"
 
 static char *
 refuse(const char *fmt, const char *a, const char *b)

@@ -11,9 +11,15 @@
 #include "collector.h"
 #include "tidemark/archive/addresses_archive.h"
 #include "tidemark/archive/exceptions_archive.h"
+#include "tidemark/base/bloom.h"
 #include "tidemark/base/clock.h"
-#include "tidemark/reputation/exceptions.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/base/log.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/map/map.h"
+#include "tidemark/reputation/addresses.h"
+#include "tidemark/reputation/exceptions.h"
 
 #define QUIET_MS 20000	   /* for workers to leave an old list */
 #define CHANGES_MOST 4096u /* behind a stored list */
@@ -28,7 +34,7 @@ into_map(struct collector *c, const struct tide_addresses_fresh *f,
 	/* who tries again does not wait: the archivist has other work */
 	uint64_t wait = c->reputation.stale ? 0 : QUIET_MS;
 	int rc =
-	    tide_addresses_install(&m->addresses, &m->workers, f, wait, err);
+	    tide_addresses_install(m->addresses, &m->workers, f, wait, err);
 
 	c->reputation.stale = rc < 0;
 	return rc;
@@ -38,7 +44,7 @@ static bool
 map_is_up_to_date(const struct collector *c, const struct tide_stored_list *s)
 {
 	const struct tide_addresses_copy *now =
-	    tide_addresses_now(&c->map->addresses, NULL);
+	    tide_addresses_now(c->map->addresses, NULL);
 
 	return now != NULL && atomic_load(&now->version) == s->version &&
 	    atomic_load(&now->sequence) == s->sequence;
@@ -51,7 +57,7 @@ from_archive(struct collector *c, struct tide_err *err)
 	struct reputation *r = &c->reputation;
 	struct tide_stored_list s;
 	int rc = tide_archive_get_list(
-	    &c->archive, &c->map->addresses.shape, &s, err);
+	    &c->archive, &c->map->addresses->shape, &s, err);
 
 	r->version = s.version;
 	r->base = s.base;
@@ -76,7 +82,7 @@ publish_exceptions(struct collector *c, struct tide_err *err)
 	if (tide_exceptions_publish(&c->archive, c->config.runtime_dir, err) <
 	    0)
 		return -1;
-	atomic_fetch_add(&c->map->addresses.head->exceptions, 1);
+	atomic_fetch_add(&c->map->addresses->head->exceptions, 1);
 	return 0;
 }
 
@@ -126,7 +132,7 @@ check_room(
 static int
 unite(struct collector *c, struct tide_addresses_fresh *f, struct tide_err *err)
 {
-	const struct tide_addresses *a = &c->map->addresses;
+	const struct tide_addresses *a = c->map->addresses;
 	tide_bloom_word *ours = NULL, *both = (tide_bloom_word *)f->words;
 
 	if (tide_addresses_now(a, &ours) != NULL)
@@ -141,7 +147,7 @@ install(struct collector *c, struct tide_addresses_fresh *f, bool merge,
     struct tide_err *err)
 {
 	struct reputation *r = &c->reputation;
-	const struct tide_list_shape *s = &c->map->addresses.shape;
+	const struct tide_list_shape *s = &c->map->addresses->shape;
 
 	if (r->stale && from_archive(c, err) < 0)
 		return -1;
@@ -185,7 +191,7 @@ have_a_list(struct collector *c, struct tide_err *err)
 
 	if (r->stale && from_archive(c, err) < 0)
 		return -1;
-	if (tide_addresses_now(&c->map->addresses, NULL) != NULL)
+	if (tide_addresses_now(c->map->addresses, NULL) != NULL)
 		return 0;
 	return into_map(c,
 	    &(struct tide_addresses_fresh){ .version = r->version,
@@ -199,7 +205,7 @@ static int
 settle(struct collector *c, struct tide_err *err)
 {
 	struct reputation *r = &c->reputation;
-	struct tide_addresses *a = &c->map->addresses;
+	struct tide_addresses *a = c->map->addresses;
 	struct tide_addresses_copy *now;
 	tide_bloom_word *words = NULL;
 	struct tide_addresses_fresh f;
@@ -225,7 +231,7 @@ settle(struct collector *c, struct tide_err *err)
 static void
 apply(struct collector *c, bool add, struct tide_hash h)
 {
-	struct tide_addresses *a = &c->map->addresses;
+	struct tide_addresses *a = c->map->addresses;
 	tide_bloom_word *words = NULL;
 	struct tide_addresses_copy *now = tide_addresses_now(a, &words);
 
@@ -243,7 +249,7 @@ static int
 change(struct collector *c, bool add, struct tide_hash h, struct tide_err *err)
 {
 	struct reputation *r = &c->reputation;
-	struct tide_addresses *a = &c->map->addresses;
+	struct tide_addresses *a = c->map->addresses;
 	struct tide_addresses_copy *now;
 	tide_bloom_word *words = NULL;
 
@@ -269,7 +275,7 @@ reputation_change(
 {
 	int rc;
 
-	if (!add && !c->map->addresses.shape.counting)
+	if (!add && !c->map->addresses->shape.counting)
 		return tide_err_set(err,
 		    "an address can be taken out only of a list that counts: "
 		    "set addresses_form = counting and load it again, or make "

@@ -28,8 +28,15 @@
 #include "collector.h"
 #include "sharing.h"
 #include "tidemark/archive/addresses_archive.h"
+#include "tidemark/archive/share_archive.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/log.h"
+#include "tidemark/reputation/bulk.h"
+#include "tidemark/reputation/counting.h"
+#include "tidemark/reputation/share.h"
+#include "tidemark/reputation/signature.h"
+#include "tidemark/reputation/spam.h"
 
 static uint64_t
 span_of(struct collector *c)
@@ -51,7 +58,7 @@ faded_ms(struct collector *c)
 	(void)pthread_mutex_lock(&c->lock);
 	span = c->config.spam_generation;
 	(void)pthread_mutex_unlock(&c->lock);
-	span *= c->map->spam.shape.generations;
+	span *= c->map->spam->shape.generations;
 	return now > span ? now - span : 0;
 }
 
@@ -70,7 +77,7 @@ static int
 publish(struct collector *c, unsigned array, uint64_t span_ms,
     uint64_t generation, struct tide_err *err)
 {
-	const struct tide_bulk *b = &c->map->bulk;
+	const struct tide_bulk *b = c->map->bulk;
 	const struct tide_counting_shape *shape = &b->filter.shape;
 	size_t i, bytes = tide_counting_bytes(shape);
 	tide_counting_word *sum = calloc(1, bytes);
@@ -91,7 +98,7 @@ publish(struct collector *c, unsigned array, uint64_t span_ms,
 static void
 publish_all(struct collector *c, uint64_t span_ms)
 {
-	const struct tide_bulk *b = &c->map->bulk;
+	const struct tide_bulk *b = c->map->bulk;
 	struct tide_bulk_generations g;
 	struct tide_err err;
 	uint64_t now;
@@ -122,7 +129,7 @@ sharing_turn(struct collector *c, struct tide_bulk_turn *turn, uint64_t span_ms)
 	bool turned;
 
 	(void)pthread_mutex_lock(&c->bulk_lock);
-	turned = tide_bulk_round(&c->map->bulk, &c->map->workers, turn,
+	turned = tide_bulk_round(c->map->bulk, &c->map->workers, turn,
 	    tide_clock_wall_ms(), span_ms);
 	if (turned || c->sums_stale)
 		publish_all(c, span_ms);
@@ -243,11 +250,11 @@ sharing_export(struct collector *c, bool last, uint64_t since,
 	struct tide_share s;
 	void *file = NULL;
 
-	if (tide_share_alloc(&s, &c->map->bulk.filter.shape, err) < 0)
+	if (tide_share_alloc(&s, &c->map->bulk->filter.shape, err) < 0)
 		return NULL;
 	s.head.span_ms = span;
 	(void)pthread_mutex_lock(&c->bulk_lock);
-	if (take_own(&c->map->bulk, span, &s, err) == 0 &&
+	if (take_own(c->map->bulk, span, &s, err) == 0 &&
 	    tide_archive_own_reports(&c->archive, faded_ms(c), &s, err) == 0)
 		file = make_export(c, &s, last, since, size, err);
 	(void)pthread_mutex_unlock(&c->bulk_lock);
@@ -281,7 +288,7 @@ check_generations(
 static int
 merge(struct collector *c, struct tide_share *s, struct tide_err *err)
 {
-	const struct tide_bulk *b = &c->map->bulk;
+	const struct tide_bulk *b = c->map->bulk;
 	struct tide_share_place place = { .not_before_ms = faded_ms(c) };
 	uint64_t span = s->head.span_ms, now, i;
 	struct tide_signatures sig;
@@ -310,7 +317,7 @@ sharing_merge(struct collector *c, const void *file, size_t size,
 	struct tide_share_ours ours = { .fingerprint = tide_key_fingerprint(
 					    &c->archive.key),
 		.span_ms = span_of(c),
-		.shape = c->map->bulk.filter.shape };
+		.shape = c->map->bulk->filter.shape };
 	struct tide_share_me me;
 	struct tide_share s;
 	int rc;

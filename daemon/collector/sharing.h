@@ -6,6 +6,8 @@
 
 #include "collector.h"
 #include "tidemark/archive/share_archive.h"
+#include "tidemark/reputation/bulk.h"
+#include "tidemark/reputation/spam.h"
 
 /* The neighbours' sums into the map, once there is a generation. */
 void sharing_open(struct collector *);

@@ -8,9 +8,15 @@
 
 #include "collector.h"
 #include "sharing.h"
-#include "tidemark/base/clock.h"
-#include "tidemark/base/log.h"
+#include "tidemark/archive/share_archive.h"
 #include "tidemark/archive/spam_archive.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/log.h"
+#include "tidemark/map/map.h"
+#include "tidemark/reputation/signature.h"
+#include "tidemark/reputation/spam.h"
+#include "tidemark/shared/counters.h"
 
 #define QUIET_MS 20000	  /* for workers to leave the oldest generation */
 #define RECORDS_MOST 256u /* before the filters are stored */
@@ -18,7 +24,7 @@
 static uint64_t
 newest(const struct collector *c)
 {
-	return atomic_load(&c->map->spam.head->newest);
+	return atomic_load(&c->map->spam->head->newest);
 }
 
 static int
@@ -28,7 +34,7 @@ into_map(struct collector *c, uint64_t number, uint64_t began_ms,
 	struct tide_map *m = c->map;
 
 	return tide_spam_begin_generation(
-	    &m->spam, &m->workers, number, began_ms, wait_ms, err);
+	    m->spam, &m->workers, number, began_ms, wait_ms, err);
 }
 
 /* ---- generations ------------------------------------------------------- */
@@ -38,7 +44,7 @@ save(struct collector *c, struct tide_err *err)
 {
 	struct reputation *r = &c->reputation;
 
-	if (tide_archive_save_spam(&c->archive, &c->map->spam, newest(c),
+	if (tide_archive_save_spam(&c->archive, c->map->spam, newest(c),
 		r->spam_sequence, err) < 0)
 		return -1;
 	r->spam_base = r->spam_sequence;
@@ -50,7 +56,7 @@ static int
 begin(struct collector *c, uint64_t number, uint64_t began_ms, bool afresh,
     struct tide_err *err)
 {
-	const struct tide_spam_shape *s = &c->map->spam.shape;
+	const struct tide_spam_shape *s = &c->map->spam->shape;
 	uint64_t oldest = afresh ? number : tide_spam_oldest(s, number);
 	char when[32];
 
@@ -80,7 +86,7 @@ static uint64_t
 ends_ms(const struct collector *c, uint64_t span_ms)
 {
 	return atomic_load(
-		   &tide_spam_generation(&c->map->spam, newest(c))->began_ms) +
+		   &tide_spam_generation(c->map->spam, newest(c))->began_ms) +
 	    span_ms;
 }
 
@@ -92,7 +98,7 @@ static int
 rotate(struct collector *c, uint64_t now_ms, uint64_t span_ms,
     struct tide_err *err)
 {
-	unsigned i, most = c->map->spam.shape.generations;
+	unsigned i, most = c->map->spam->shape.generations;
 
 	for (i = 0; i <= most && ends_ms(c, span_ms) <= now_ms; i++)
 		if (next_generation(
@@ -127,11 +133,11 @@ catch_up(
 {
 	if (newest(c) == 0)
 		return tide_archive_load_spam(
-		    &c->archive, &c->map->spam, s, err);
+		    &c->archive, c->map->spam, s, err);
 	if (newest(c) < s->newest &&
 	    into_map(c, s->newest, tide_clock_wall_ms(), QUIET_MS, err) < 0)
 		return -1;
-	return tide_archive_replay_spam(&c->archive, &c->map->spam, s, err);
+	return tide_archive_replay_spam(&c->archive, c->map->spam, s, err);
 }
 
 /* Reports that cannot be read must not keep us from going on. */
@@ -140,7 +146,7 @@ spam_open(struct collector *c, struct tide_err *err)
 {
 	uint64_t now = tide_clock_wall_ms(), number;
 	struct tide_stored_spam s;
-	int rc = tide_archive_spam(&c->archive, &c->map->spam.shape, &s, err);
+	int rc = tide_archive_spam(&c->archive, &c->map->spam->shape, &s, err);
 
 	if (rc == 1 && catch_up(c, &s, err) < 0)
 		rc = -1;
@@ -160,7 +166,7 @@ spam_open(struct collector *c, struct tide_err *err)
 static int
 make_room(struct collector *c, enum tide_spam_kind kind, struct tide_err *err)
 {
-	const struct tide_spam *m = &c->map->spam;
+	const struct tide_spam *m = c->map->spam;
 	uint64_t n =
 	    atomic_load(&tide_spam_generation(m, newest(c))->messages[kind]);
 
@@ -177,7 +183,7 @@ report(struct collector *c, enum tide_spam_kind kind,
     const struct tide_signatures *s, uint64_t *generation, struct tide_err *err)
 {
 	struct reputation *r = &c->reputation;
-	struct tide_spam *m = &c->map->spam;
+	struct tide_spam *m = c->map->spam;
 
 	if (make_room(c, kind, err) < 0)
 		return -1;
@@ -210,7 +216,7 @@ void
 spam_recorded(struct collector *c, uint64_t generation,
     enum tide_spam_kind kind, const struct tide_signatures *s)
 {
-	struct tide_spam *m = &c->map->spam;
+	struct tide_spam *m = c->map->spam;
 
 	c->reputation.spam_sequence++;
 	tide_spam_put(m, generation, kind, s);

@@ -14,6 +14,7 @@
 #include "../collector/collector.h"
 #include "tidemark/base/line.h"
 #include "tidemark/base/log.h"
+#include "tidemark/settings/config.h"
 
 #define CLIENTS_MAX 32
 #define REQUEST_TIMEOUT_S 60

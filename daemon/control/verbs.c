@@ -7,10 +7,13 @@
 #include <string.h>
 
 #include "../collector/collector.h"
+#include "verbs.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/line.h"
 #include "tidemark/base/log.h"
-#include "verbs.h"
+#include "tidemark/map/control.h"
+#include "tidemark/shared/counters.h"
 
 void
 say_ok(int fd)

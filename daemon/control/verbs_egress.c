@@ -12,11 +12,18 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "verbs.h"
+#include "tidemark/archive/archive.h"
 #include "tidemark/archive/archive_egress.h"
 #include "tidemark/base/clock.h"
-#include "tidemark/egress/egress.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/line.h"
 #include "tidemark/base/log.h"
-#include "verbs.h"
+#include "tidemark/egress/egress.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/map/control.h"
+#include "tidemark/settings/config.h"
 
 #define ENTRIES_MOST 1024 /* of one line: more would not fit in it */
 #define PAGE 256

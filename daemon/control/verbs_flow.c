@@ -5,11 +5,18 @@
 #include <string.h>
 #include <strings.h>
 
-#include "tidemark/flow/classes.h"
-#include "tidemark/base/clock.h"
-#include "tidemark/settings/lists.h"
-#include "tidemark/base/log.h"
 #include "verbs.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/line.h"
+#include "tidemark/base/log.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/classes.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/settings/lists.h"
+#include "tidemark/shared/counters.h"
 
 #define BAN_LONGEST_MS (100ull * 365 * 86400000)
 
@@ -19,8 +26,7 @@ static struct tide_keys
 keys_of(const struct collector *c, struct tide_key_rules *rules)
 {
 	tide_key_rules_defaults(rules);
-	return (struct tide_keys){ .rules = rules,
-		.secret = &c->map->control->head.key };
+	return (struct tide_keys){ .rules = rules, .secret = c->map->key };
 }
 
 static int

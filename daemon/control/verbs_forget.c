@@ -6,9 +6,13 @@
 #include <string.h>
 
 #include "../collector/forget.h"
-#include "tidemark/base/clock.h"
-#include "tidemark/base/log.h"
 #include "verbs.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/line.h"
+#include "tidemark/base/log.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/keys/subject.h"
 
 static const char *const gone_name[FORGOTTEN] = { "buckets", "bans",
 	"allowances", "estimates", "decisions", "exceptions", "listed" };
@@ -21,8 +25,7 @@ read_request(
     struct forgetting *f, const struct tide_line *line, struct tide_err *err)
 {
 	struct tide_key_rules rules;
-	struct tide_keys keys = { .rules = &rules,
-		.secret = &f->c->map->control->head.key };
+	struct tide_keys keys = { .rules = &rules, .secret = f->c->map->key };
 
 	f->text = tide_line_get(line, "key");
 	f->dry = tide_line_number(line, "dry", 0) != 0;

@@ -13,9 +13,13 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "tidemark/base/clock.h"
-#include "tidemark/ask/query.h"
 #include "verbs.h"
+#include "tidemark/ask/query.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/base/line.h"
+#include "tidemark/memory/recall.h"
 
 #define STOP_MS 20	/* how often one looks for a word to stop */
 #define PROGRESS_MS 250 /* and says how far it is */

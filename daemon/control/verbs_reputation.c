@@ -9,11 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tidemark/archive/addresses_archive.h"
-#include "tidemark/base/clock.h"
-#include "tidemark/reputation/exceptions.h"
-#include "tidemark/base/log.h"
 #include "verbs.h"
+#include "tidemark/archive/addresses_archive.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/base/line.h"
+#include "tidemark/base/log.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/reputation/addresses.h"
+#include "tidemark/reputation/exceptions.h"
 
 /* ---- whole lists ------------------------------------------------------- */
 
@@ -21,7 +27,7 @@ static int
 receive(struct collector *c, int fd, tide_bloom_word *words,
     struct tide_addresses_fresh *f, struct tide_err *err)
 {
-	const struct tide_list_shape *s = &c->map->addresses.shape;
+	const struct tide_list_shape *s = &c->map->addresses->shape;
 	size_t bytes = tide_list_bytes(s);
 	struct tide_list_file head;
 	struct tide_err why;
@@ -55,7 +61,7 @@ void
 do_addresses_install(struct collector *c, int fd, const struct tide_line *line)
 {
 	const char *mode = tide_line_get(line, "mode");
-	size_t bytes = tide_list_bytes(&c->map->addresses.shape);
+	size_t bytes = tide_list_bytes(&c->map->addresses->shape);
 	bool merge = mode != NULL && strcmp(mode, "merge") == 0;
 	struct tide_addresses_fresh f;
 	struct tide_line_out out;

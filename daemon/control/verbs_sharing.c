@@ -8,8 +8,13 @@
 #include <stdlib.h>
 
 #include "../collector/sharing.h"
-#include "tidemark/base/log.h"
 #include "verbs.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/line.h"
+#include "tidemark/base/log.h"
+#include "tidemark/reputation/bulk.h"
+#include "tidemark/reputation/share.h"
+#include "tidemark/shared/counters.h"
 
 static void
 describe(struct tide_line_out *out, const char *word,
@@ -78,7 +83,7 @@ do_merge(struct collector *c, int fd, const struct tide_line *line)
 	void *file;
 
 	if (size >
-	    tide_share_most(&c->map->bulk.filter.shape, TIDE_SHARE_REPORTS)) {
+	    tide_share_most(&c->map->bulk->filter.shape, TIDE_SHARE_REPORTS)) {
 		say_err(fd, "is larger than any export of our sizes");
 		return;
 	}

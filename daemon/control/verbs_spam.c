@@ -4,10 +4,13 @@
  */
 #include <string.h>
 
+#include "verbs.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/line.h"
 #include "tidemark/base/log.h"
+#include "tidemark/reputation/signature.h"
 #include "tidemark/reputation/signature_text.h"
 #include "tidemark/reputation/spam.h"
-#include "verbs.h"
 
 static int
 read_kind(const struct tide_line *line, enum tide_spam_kind *kind,

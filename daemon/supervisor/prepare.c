@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include "../daemon.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
-#include "tidemark/settings/overrides.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/settings/config_published.h"
+#include "tidemark/settings/overrides.h"
 
 static int
 make_folder(const char *path, mode_t mode, const struct passwd *owner,
@@ -110,8 +112,8 @@ publish(const struct tide_config *config, struct tide_err *err)
 	struct tide_config old;
 	uint64_t generation = 0;
 
-	if (tide_config_published(
-		config->runtime_dir, &old, &generation, err) < 0)
+	if (tide_config_published(config->runtime_dir, &old, &generation, err) <
+	    0)
 		generation = 0;
 	if (tide_overrides_publish(config, err) < 0)
 		return -1;

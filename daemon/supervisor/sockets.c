@@ -12,7 +12,10 @@
 #include <unistd.h>
 
 #include "../daemon.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/files.h"
 #include "tidemark/base/listen.h"
+#include "tidemark/settings/config.h"
 
 /* ---- inet:PORT@ADDRESS ------------------------------------------------- */
 

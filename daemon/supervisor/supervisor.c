@@ -24,8 +24,10 @@
 
 #include "../daemon.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
 #include "tidemark/base/log.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/settings/config_published.h"
 
 #define BACKOFF_FIRST_MS 100

@@ -4,6 +4,8 @@
 #include <stdio.h>
 
 #include "answer.h"
+#include "tidemark/flow/verdict.h"
+#include "tidemark/settings/config.h"
 
 static int
 soften(const struct tide_policy *p, enum policy_state state,

@@ -5,9 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "message.h"
 #include "../session.h"
+#include "message.h"
+#include "tidemark/base/files.h"
 #include "tidemark/base/log.h"
+#include "tidemark/flow/verdict.h"
+#include "tidemark/map/control.h"
+#include "tidemark/map/map.h"
+#include "tidemark/settings/config.h"
 
 #define UNFINISHED_MANY 50 /* in a row: no accident */
 

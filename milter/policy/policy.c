@@ -17,10 +17,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "message.h"
 #include "../session.h"
+#include "message.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/log.h"
+#include "tidemark/shared/counters.h"
+#include "tidemark/shared/slots.h"
 
 static struct {
 	int fd;

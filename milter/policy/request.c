@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "request.h"
+#include "tidemark/base/err.h"
 
 /* ---- where it ends ----------------------------------------------------- */
 

@@ -13,6 +13,8 @@
 
 #include "tidemark/base/bloom.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
 
 #define OPERATIONS 4000000u
 

@@ -22,6 +22,8 @@
 
 #include "flow_fixture.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/pool.h"
 #include "tidemark/flow/strings.h"
 
 #define KEY 24u		 /* bytes of a key */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "split.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/reputation/counting.h"
 
 #define KEYS 4000000u

@@ -8,7 +8,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/err.h"
 #include "tidemark/reputation/addresses.h"
+#include "tidemark/reputation/counting.h"
 #include "tidemark/reputation/share.h"
 
 #define ROUNDS 7u

@@ -12,8 +12,16 @@
 #include "check.h"
 #include "content.h"
 #include "fixture.h"
-#include "tidemark/base/clock.h"
+#include "tidemark/archive/archive.h"
 #include "tidemark/ask/query.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/map/window.h"
+#include "tidemark/memory/hbf.h"
+#include "tidemark/memory/recall.h"
+#include "tidemark/settings/config.h"
 
 #define ELEMENTS 30000u /* about half a megabyte of text */
 #define MESSAGE 4000u

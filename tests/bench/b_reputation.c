@@ -7,10 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tidemark/reputation/addresses.h"
+#include "tidemark/base/bloom.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/keys/keys.h"
 #include "tidemark/map/map.h"
+#include "tidemark/reputation/addresses.h"
+#include "tidemark/reputation/signature.h"
 #include "tidemark/reputation/spam.h"
+#include "tidemark/shared/epoch.h"
+#include "tidemark/shared/slots.h"
+#include "tidemark/text/text.h"
 
 #define ADDRESSES 1000000u
 #define TESTS 2000000u

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "fixture.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/text/text.h"
 
 #define ROUNDS 5

@@ -13,7 +13,11 @@
 #include <unistd.h>
 
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/base/units.h"
 #include "tidemark/flow/tokens.h"
+#include "tidemark/settings/allowance.h"
 
 #define OPERATIONS 20000u /* a round */
 #define ROUNDS 400u

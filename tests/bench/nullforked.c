@@ -17,6 +17,7 @@
 
 #include "../../milter/milter.h"
 #include "nullfilter.h"
+#include "tidemark/base/err.h"
 
 static struct smfiDesc filter;
 static sfsistat (*negotiate)(SMFICTX *, unsigned long, unsigned long,

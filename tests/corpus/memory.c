@@ -20,10 +20,18 @@
 
 #include "check.h"
 #include "fixture.h"
-#include "tidemark/base/clock.h"
+#include "tidemark/archive/archive.h"
 #include "tidemark/archive/live.h"
-#include "tidemark/ask/query.h"
 #include "tidemark/archive/sealer.h"
+#include "tidemark/ask/query.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/map/map.h"
+#include "tidemark/map/window.h"
+#include "tidemark/memory/hbf.h"
+#include "tidemark/memory/recall.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/text/text.h"
 
 #define EXCERPT 100u /* letters */
@@ -154,7 +162,7 @@ pass(struct run *r, struct tide_samples *samples, struct tide_text *t,
 	void *bytes = fixture_slurp(path, &size);
 
 	tide_samples_begin(
-	    samples, tide_hbf_profile(r->map->control->head.profiles.name[0]));
+	    samples, tide_hbf_profile(r->map->profiles->name[0]));
 	tide_text_message(t, bytes, size);
 	traces.cut = tide_text_end(t) != 0;
 	h = tide_samples_harvest(samples);

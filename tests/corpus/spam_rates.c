@@ -14,8 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/map/map.h"
+#include "tidemark/reputation/signature.h"
 #include "tidemark/reputation/spam.h"
+#include "tidemark/shared/epoch.h"
+#include "tidemark/shared/slots.h"
 #include "tidemark/text/text.h"
 
 #define MOST 20000u

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "transcript.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/text/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/keys/keys.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tidemark/base/hash.h"
 #include "tidemark/text/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../../milter/policy/request.h"
+#include "tidemark/base/err.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

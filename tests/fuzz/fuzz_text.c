@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "transcript.h"
+#include "tidemark/text/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 

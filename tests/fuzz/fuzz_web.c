@@ -11,6 +11,7 @@
 #include "../../tools/web/form.h"
 #include "../../tools/web/guard.h"
 #include "../../tools/web/mask.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/listen.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);

@@ -7,6 +7,12 @@
 #include "check.h"
 #include "content.h"
 #include "fixture.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/err.h"
+#include "tidemark/memory/hbf.h"
+#include "tidemark/memory/recall.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/text/text.h"
 
 void
 content_make(

@@ -5,6 +5,9 @@
 #ifndef TESTS_LIB_CONTENT_H
 #define TESTS_LIB_CONTENT_H
 
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/memory/hbf.h"
 #include "tidemark/memory/recall.h"
 
 #define CONTENT_PROFILE 7u

@@ -12,9 +12,18 @@
 
 #include "check.h"
 #include "fixture.h"
+#include "tidemark/archive/archive.h"
 #include "tidemark/archive/live.h"
+#include "tidemark/ask/query.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/files.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/keys/address.h"
+#include "tidemark/map/map.h"
 #include "tidemark/map/window.h"
+#include "tidemark/memory/hbf.h"
+#include "tidemark/settings/config.h"
 
 void
 fixture_config(struct tide_config *c)
@@ -211,7 +220,7 @@ fixture_make_map(const struct tide_config *c, const struct tide_archive *a)
 bool
 fixture_pass(struct tide_map *map, const char *from, const char *to)
 {
-	const struct tide_hash_key *key = &map->control->head.key;
+	const struct tide_hash_key *key = map->key;
 	struct tide_hash sender[2], recipient[2];
 	struct tide_traces t = { .sender = sender, .recipient = recipient };
 

@@ -7,6 +7,10 @@
 #include <sys/mman.h>
 
 #include "flow_fixture.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/pool.h"
+#include "tidemark/shared/epoch.h"
+#include "tidemark/shared/slots.h"
 
 void *
 fixture_shared(size_t bytes)

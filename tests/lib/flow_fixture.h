@@ -8,7 +8,9 @@
 #include <stdint.h>
 
 #include "fixture.h"
+#include "tidemark/flow/buckets.h"
 #include "tidemark/flow/pool.h"
+#include "tidemark/shared/epoch.h"
 
 #define FIXTURE_WORKERS 8u
 

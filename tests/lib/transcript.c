@@ -9,6 +9,8 @@
 
 #include "fixture.h"
 #include "transcript.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/text/text.h"
 
 const struct tide_text_caps transcript_caps = { .depth = 16,
 	.parts = 100,

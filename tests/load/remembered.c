@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tidemark/base/err.h"
 #include "tidemark/base/line.h"
 
 static struct tide_line_in in;

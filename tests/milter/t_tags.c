@@ -7,9 +7,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "check.h"
 #include "../../milter/session.h"
 #include "../../milter/tags.h"
+#include "check.h"
+#include "tidemark/settings/config.h"
 
 struct session session;
 

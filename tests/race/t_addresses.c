@@ -14,8 +14,13 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "tidemark/reputation/addresses.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/map/map.h"
+#include "tidemark/reputation/addresses.h"
+#include "tidemark/shared/epoch.h"
+#include "tidemark/shared/slots.h"
 
 #define READERS 4u
 #define PAIRS 512u

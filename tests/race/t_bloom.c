@@ -11,6 +11,8 @@
 
 #include "check.h"
 #include "tidemark/base/bloom.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
 
 #define ADDERS 4
 #define EACH 400000u

@@ -23,6 +23,10 @@
 #include "check.h"
 #include "flow_fixture.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/pool.h"
+#include "tidemark/shared/epoch.h"
 
 #define WORKERS 4u
 #define CLASSES 8u

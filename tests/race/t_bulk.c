@@ -17,7 +17,13 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/map/control.h"
 #include "tidemark/map/map.h"
+#include "tidemark/reputation/bulk.h"
+#include "tidemark/reputation/counting.h"
+#include "tidemark/shared/epoch.h"
+#include "tidemark/shared/slots.h"
 
 #define WORKERS 4u
 #define SLOTS 80u
@@ -39,7 +45,8 @@ static struct {
 	_Alignas(64) char neighbours[20000];
 } * shared;
 
-static struct tide_map map;
+static struct tide_bulk bulk;
+static struct tide_map map = { .bulk = &bulk };
 
 static void
 set_up(void)
@@ -55,8 +62,8 @@ set_up(void)
 		&shared->control.epoch };
 	atomic_store(&shared->control.epoch, 1);
 	tide_bulk_attach(
-	    &map.bulk, &shape, SLOTS, shared->own, shared->neighbours);
-	tide_bulk_open(&map.bulk, 1);
+	    map.bulk, &shape, SLOTS, shared->own, shared->neighbours);
+	tide_bulk_open(map.bulk, 1);
 	srand(1);
 }
 
@@ -74,7 +81,7 @@ see(uint32_t message, unsigned me)
 	uint32_t before = atomic_load(&shared->seen);
 	struct tide_bulk_count c;
 
-	if (!tide_bulk_insert(&map.bulk, &map.slots[slot_of[me]].epoch,
+	if (!tide_bulk_insert(map.bulk, &map.slots[slot_of[me]].epoch,
 		&map.control->epoch, slot_of[me], hash_of(message), 1, &c) ||
 	    (tide_bulk_total(&c) < before + 1 &&
 		atomic_load(&shared->message) == message))
@@ -127,7 +134,7 @@ kill_one(unsigned victim, uint32_t message)
 	(void)kill(pids[victim], SIGKILL);
 	CHECK(waitpid(pids[victim], NULL, 0) == pids[victim]);
 	tide_epoch_bury(&s->epoch);
-	tide_counting_bury(&map.bulk.filter, slot_of[victim]);
+	tide_counting_bury(&map.bulk->filter, slot_of[victim]);
 	atomic_store(&shared->done[victim], message);
 	start(victim);
 }
@@ -152,13 +159,13 @@ run(unsigned messages, bool with_kills)
 		     i += atomic_load(&shared->done[i]) == m, looks++) {
 			if (looks >= turn_at && !turned)
 				turned = tide_bulk_round(
-				    &map.bulk, &map.workers, &turn, m, 0);
+				    map.bulk, &map.workers, &turn, m, 0);
 			if (looks == kill_at)
 				kill_one((unsigned)rand() % WORKERS, m);
 			(void)sched_yield();
 		}
 		turns += turned;
-		CHECK(tide_bulk_look(&map.bulk, hash_of(m), &c));
+		CHECK(tide_bulk_look(map.bulk, hash_of(m), &c));
 		CHECK_MSG(tide_bulk_total(&c) >= atomic_load(&shared->seen),
 		    "%u of %u", tide_bulk_total(&c),
 		    atomic_load(&shared->seen));

@@ -21,6 +21,8 @@ static void at_step(void);
 #include "../../daemon/lib/reputation/counting.c"
 
 #include "check.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/reputation/counting.h"
 
 #define WORKERS 4u
 #define SLOTS 192u

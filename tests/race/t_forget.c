@@ -24,10 +24,17 @@
 #include "check.h"
 #include "flow_fixture.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/base/units.h"
+#include "tidemark/flow/buckets.h"
 #include "tidemark/flow/distinct.h"
-#include "tidemark/shared/ring.h"
+#include "tidemark/flow/pool.h"
 #include "tidemark/flow/strings.h"
 #include "tidemark/flow/tokens.h"
+#include "tidemark/settings/allowance.h"
+#include "tidemark/shared/epoch.h"
+#include "tidemark/shared/ring.h"
 
 #define WORKERS 4u
 #define CLASSES 4u

@@ -9,6 +9,7 @@
 
 #include "check.h"
 #include "tidemark/map/history.h"
+#include "tidemark/shared/counters.h"
 
 #define ROUNDS 200000u
 #define READERS 2

@@ -18,6 +18,7 @@
 
 #define TIDE_RING_STEP() noise_step(50)
 #include "../../daemon/lib/shared/ring.c"
+#include "tidemark/shared/ring.h"
 
 #define WRITERS 4u
 #define CAPACITY 4u /* lapped all the time */

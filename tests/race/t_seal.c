@@ -23,10 +23,21 @@
 
 #include "check.h"
 #include "tidemark/archive/archive.h"
-#include "tidemark/base/clock.h"
 #include "tidemark/archive/live.h"
 #include "tidemark/archive/sealer.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/map/control.h"
+#include "tidemark/map/map.h"
 #include "tidemark/map/window.h"
+#include "tidemark/memory/hbf.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
+#include "tidemark/shared/epoch.h"
 
 #define WORKERS 3u
 #define MESSAGES 100000u /* a worker's log */
@@ -73,7 +84,7 @@ traces_in(enum tide_filter which)
 static void
 send_one(struct tide_map *map, unsigned worker, uint64_t i)
 {
-	const struct tide_hash_key *key = &map->control->head.key;
+	const struct tide_hash_key *key = map->key;
 	struct tide_hash h = trace(key, worker, i, 0), block[BLOCKS];
 	struct tide_harvest text = {
 		.element = block, .elements = BLOCKS, .longest = 1

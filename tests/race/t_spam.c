@@ -15,8 +15,13 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/map/map.h"
+#include "tidemark/reputation/signature.h"
 #include "tidemark/reputation/spam.h"
+#include "tidemark/shared/epoch.h"
+#include "tidemark/shared/slots.h"
 
 #define READERS 4u
 #define GENERATIONS 2u

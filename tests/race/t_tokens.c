@@ -20,6 +20,11 @@
 #define TIDE_TOKENS_STEP() noise_step(100)
 #include "../../daemon/lib/flow/tokens.c"
 #include "../../daemon/lib/flow/tokens_table.c"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/base/units.h"
+#include "tidemark/flow/tokens.h"
+#include "tidemark/settings/allowance.h"
 
 #define TAKERS 4u
 #define ACCOUNTS 160u

@@ -17,6 +17,11 @@ static void step(void);
 #define TIDE_TOKENS_STEP() step()
 #include "../../daemon/lib/flow/tokens.c"
 #include "../../daemon/lib/flow/tokens_table.c"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/base/units.h"
+#include "tidemark/flow/tokens.h"
+#include "tidemark/settings/allowance.h"
 
 #define WORKERS 3u
 #define SLOTS 64u

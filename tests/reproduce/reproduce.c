@@ -23,6 +23,7 @@
 #include "paper.h"
 #include "simulate.h"
 #include "tidemark/base/bloom.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/reputation/counting.h"
 
 #define ROUNDS_MOST 10000u

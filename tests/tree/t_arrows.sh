@@ -213,6 +213,11 @@ stays_in()
 	same "$strays" ''
 }
 
+includes_what_it_uses()
+{
+	perl tests/tree/includes.pl
+}
+
 # What is in the rooms is found by its name, not by a search path.
 no_search_paths()
 {
@@ -328,6 +333,7 @@ for room in daemon daemon/supervisor daemon/collector daemon/control \
 	ls "$room"/*.c >/dev/null 2>&1 || continue
 	check "$room includes contracts and its own files only" stays_in "$room"
 done
+check "every file includes what it uses" includes_what_it_uses
 check "no search path leads from room to room" no_search_paths
 check "the library prints nothing" prints_nothing
 check "the library never exits, but for the process it forks" exits_never

@@ -8,8 +8,10 @@
 
 #include "../read/json.h"
 #include "../read/output.h"
-#include "tidemark/text/text.h"
 #include "../tool.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/text/text.h"
 
 /* What is shown of one part once it has ended. */
 struct shown {

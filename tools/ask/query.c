@@ -9,8 +9,13 @@
 
 #include "../read/output.h"
 #include "../read/query.h"
-#include "../tool.h"
 #include "../read/view.h"
+#include "../tool.h"
+#include "tidemark/archive/archive.h"
+#include "tidemark/ask/query.h"
+#include "tidemark/base/err.h"
+#include "tidemark/memory/recall.h"
+#include "tidemark/settings/config.h"
 
 /* ---- online ------------------------------------------------------------ */
 

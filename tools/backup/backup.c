@@ -35,16 +35,23 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "backup.h"
-#include "../read/json.h"
 #include "../order.h"
-#include "../read/output.h"
 #include "../progress.h"
-#include "tidemark/archive/checkpoint.h"
-#include "tidemark/base/clock.h"
-#include "tidemark/base/files.h"
-#include "tidemark/settings/config_published.h"
+#include "../read/json.h"
+#include "../read/output.h"
 #include "../tool.h"
+#include "backup.h"
+#include "tidemark/archive/archive.h"
+#include "tidemark/archive/checkpoint.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/files.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/base/line.h"
+#include "tidemark/map/head.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/settings/config_published.h"
 
 #define COLLECTOR_ENDS_MS 15000 /* one that outlives its supervisor */
 
@@ -169,8 +176,7 @@ look_for_daemon(struct making *m, struct tide_err *err)
 		if (holder == 0)
 			return -1;
 		m->hot = true;
-		if (tide_config_published(run, &running, &generation, err) ==
-		    0)
+		if (tide_config_published(run, &running, &generation, err) == 0)
 			m->config = running;
 		return 0;
 	}

@@ -12,8 +12,9 @@
 #include <stdint.h>
 
 #include "tidemark/archive/archive.h"
-#include "tidemark/settings/config.h"
 #include "tidemark/base/err.h"
+#include "tidemark/base/files.h"
+#include "tidemark/settings/config.h"
 
 #define BACKUP_FORMAT 1u
 #define BACKUP_FILES_MAX 128u

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "backup.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
 
 int

@@ -11,9 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backup.h"
 #include "../progress.h"
+#include "backup.h"
+#include "tidemark/archive/archive.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
 
 #define MANIFEST_MAX (256u << 10)

@@ -28,12 +28,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "backup.h"
 #include "../read/json.h"
 #include "../read/output.h"
-#include "tidemark/base/clock.h"
-#include "tidemark/base/files.h"
 #include "../tool.h"
+#include "backup.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/files.h"
+#include "tidemark/map/head.h"
+#include "tidemark/settings/config.h"
 
 struct restoring {
 	const struct tool *tool;

@@ -6,14 +6,24 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dump.h"
 #include "../read/query.h"
+#include "../read/view.h"
+#include "dump.h"
+#include "tidemark/archive/archive.h"
 #include "tidemark/archive/archive_bans.h"
 #include "tidemark/archive/archive_egress.h"
-#include "tidemark/flow/bans.h"
 #include "tidemark/archive/checkpoint.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/ask/query.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
 #include "tidemark/egress/egress.h"
-#include "../read/view.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/map/acceptor.h"
+#include "tidemark/map/window.h"
+#include "tidemark/settings/config.h"
 
 /* What stands under a key that makes no sense to us. */
 static void

@@ -4,10 +4,12 @@
 #include <ctype.h>
 #include <stdio.h>
 
-#include "dump.h"
 #include "../read/output.h"
-#include "tidemark/base/clock.h"
 #include "../tool.h"
+#include "dump.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/settings/config.h"
 
 /* ---- facts ------------------------------------------------------------- */
 

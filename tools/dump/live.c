@@ -7,8 +7,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dump.h"
 #include "../read/view.h"
+#include "dump.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/files.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/map/acceptor.h"
+#include "tidemark/map/control.h"
+#include "tidemark/map/head.h"
+#include "tidemark/map/regions.h"
+#include "tidemark/map/table.h"
+#include "tidemark/map/window.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
 
 static void
 put_id(struct dump *d, const char *key, uint64_t id)
@@ -23,12 +34,13 @@ static void
 put_control(struct dump *d, const struct view *v)
 {
 	const struct tide_control *c = v->map->control;
-	char boot[sizeof c->head.boot_id + 1] = "";
+	const struct tide_map_head *h = v->map->head;
+	char boot[sizeof h->boot_id + 1] = "";
 
-	memcpy(boot, c->head.boot_id, sizeof c->head.boot_id);
+	memcpy(boot, h->boot_id, sizeof h->boot_id);
 	fact_begin(d, "control");
-	put_id(d, "instance", c->head.instance);
-	fact_time(d, "made", c->head.made_ms);
+	put_id(d, "instance", h->instance);
+	fact_time(d, "made", h->made_ms);
 	fact_text(d, "boot_id", boot);
 	fact_number(d, "slots", v->slots);
 	fact_number(d, "epoch", atomic_load(&c->epoch));

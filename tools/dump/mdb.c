@@ -17,6 +17,10 @@
 #include "dump.h"
 #include "tidemark/archive/archive.h"
 #include "tidemark/archive/store.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/files.h"
+#include "tidemark/settings/config.h"
 
 static void
 put_hex(struct tide_bytes b)

@@ -7,8 +7,11 @@
 #include <unistd.h>
 
 #include "../read/ask.h"
-#include "egress.h"
 #include "../read/output.h"
+#include "egress.h"
+#include "tidemark/base/line.h"
+#include "tidemark/egress/egress.h"
+#include "tidemark/settings/config.h"
 
 #define ROOM (TIDE_LINE_MAX - 512) /* the rest of the line */
 #define BAR 40

@@ -4,10 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "egress.h"
-#include "../read/json.h"
 #include "../order.h"
+#include "../read/json.h"
 #include "../read/output.h"
+#include "egress.h"
+#include "tidemark/base/line.h"
+#include "tidemark/egress/egress.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/settings/config.h"
 
 #define SAID 160
 

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "egress.h"
 #include "../read/output.h"
+#include "egress.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/units.h"
+#include "tidemark/egress/egress.h"
 #include "tidemark/settings/ports.h"
 
 enum {

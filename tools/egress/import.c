@@ -6,10 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "egress.h"
 #include "../read/json.h"
 #include "../read/output.h"
+#include "egress.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/egress/egress.h"
+#include "tidemark/settings/config.h"
 
 #define COMPLAINTS_MOST 20
 

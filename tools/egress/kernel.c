@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "egress.h"
+#include "tidemark/base/err.h"
 
 #define ANSWER_MOST 8192
 #define START (NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct nfgenmsg)))

@@ -7,10 +7,15 @@
 #include <unistd.h>
 
 #include "../read/ask.h"
-#include "egress.h"
 #include "../read/json.h"
 #include "../read/output.h"
+#include "egress.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/line.h"
+#include "tidemark/egress/egress.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/settings/config.h"
 
 /* ---- lists ------------------------------------------------------------- */
 

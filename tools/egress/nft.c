@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "egress.h"
+#include "tidemark/base/err.h"
 
 #define LIBRARY "libnftables.so.1"
 

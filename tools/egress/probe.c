@@ -16,6 +16,8 @@
 
 #include "egress.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/egress/egress.h"
+#include "tidemark/keys/keys.h"
 
 #define REPLY_MOST 4096 /* bytes of one reply, all its lines */
 

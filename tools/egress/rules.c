@@ -13,6 +13,10 @@
 #include <string.h>
 
 #include "egress.h"
+#include "tidemark/base/err.h"
+#include "tidemark/egress/egress.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/settings/ports.h"
 
 const char *const egress_count_name[EGRESS_COUNTS] = { "banned", "denied",

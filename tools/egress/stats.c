@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "egress.h"
 #include "../read/json.h"
 #include "../read/output.h"
+#include "egress.h"
+#include "tidemark/base/err.h"
+#include "tidemark/settings/config.h"
 
 /* ---- counters ---------------------------------------------------------- */
 

@@ -5,11 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../read/json.h"
 #include "../order.h"
+#include "../read/json.h"
 #include "../read/output.h"
-#include "tidemark/base/clock.h"
 #include "../read/view_flow.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/line.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/keys/keys.h"
 
 #define BAN_DEFAULT_MS 3600000u
 

@@ -6,10 +6,15 @@
 #include <string.h>
 #include <strings.h>
 
-#include "../read/json.h"
 #include "../order.h"
+#include "../read/json.h"
 #include "../read/output.h"
 #include "../read/view_flow.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/line.h"
+#include "tidemark/base/units.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/settings/config.h"
 
 enum sort { SORT_LEVEL, SORT_KEY };
 

@@ -5,8 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "decision.h"
 #include "../read/output.h"
+#include "decision.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/ring.h"
+#include "tidemark/shared/slots.h"
 
 const char *
 profile_name(const struct view *v, unsigned profile)

@@ -6,6 +6,7 @@
 
 #include "../read/json.h"
 #include "../read/view.h"
+#include "tidemark/shared/ring.h"
 
 #define DECISION_MAX 512
 

@@ -6,6 +6,10 @@
 #include <strings.h>
 
 #include "question.h"
+#include "tidemark/base/err.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/shared/ring.h"
 
 #define IPV6_CLIENT 64 /* as the milter counts clients */
 
@@ -40,8 +44,7 @@ void
 question_ask(struct question *q, const struct view *v, const char *text)
 {
 	struct tide_key_rules rules;
-	struct tide_keys keys = { .rules = &rules,
-		.secret = &v->map->control->head.key };
+	struct tide_keys keys = { .rules = &rules, .secret = v->map->key };
 	struct tide_key k;
 
 	memset(q, 0, sizeof *q);

@@ -5,8 +5,10 @@
 #ifndef TOOLS_QUESTION_H
 #define TOOLS_QUESTION_H
 
-#include "tidemark/flow/bans.h"
 #include "../read/view.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/shared/ring.h"
 
 #define QUESTION_KEYS 4
 

@@ -4,9 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "decision.h"
 #include "../order.h"
 #include "../read/output.h"
+#include "decision.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/line.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/ring.h"
 
 static const char *
 got(const struct tide_line *line, const char *key)
@@ -84,7 +89,7 @@ say_charged(const struct tool *t, const struct tide_line *line)
 static bool
 find_message(const struct view *v, const char *qid, struct tide_decision *d)
 {
-	const struct tide_ring *r = &v->map->ring;
+	const struct tide_ring *r = v->map->ring;
 	uint64_t n = tide_ring_next(r), oldest = tide_ring_oldest(r);
 
 	while (n-- > oldest)
@@ -97,7 +102,7 @@ find_message(const struct view *v, const char *qid, struct tide_decision *d)
 static void
 complain_of_reach(const struct view *v, const char *qid)
 {
-	const struct tide_ring *r = &v->map->ring;
+	const struct tide_ring *r = v->map->ring;
 	uint64_t n, next = tide_ring_next(r);
 	struct tide_decision d;
 	char since[SHOW_MAX];

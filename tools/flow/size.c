@@ -6,8 +6,11 @@
 
 #include "../read/json.h"
 #include "../read/output.h"
-#include "tidemark/settings/sizing.h"
 #include "../tool.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/units.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/settings/sizing.h"
 
 /* What was given; NULL where it was not. */
 struct given {

@@ -8,11 +8,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "decision.h"
 #include "../read/output.h"
-#include "tidemark/base/clock.h"
-#include "tidemark/base/units.h"
 #include "../tool.h"
+#include "decision.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/units.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/ring.h"
 
 #define POLL_MS 100
 #define UNWRITTEN_MS 1000 /* then its writer was killed */
@@ -96,7 +99,7 @@ give_up(struct tail *t, enum tide_ring_found found)
 static void
 catch_up(struct tail *t)
 {
-	const struct tide_ring *r = &t->view.map->ring;
+	const struct tide_ring *r = t->view.map->ring;
 	struct tide_decision d;
 	enum tide_ring_found found;
 	uint64_t oldest;
@@ -149,8 +152,8 @@ follow(struct tail *t, const struct tide_config *config, uint64_t back)
 
 	if (!follow_map(t, config))
 		return TOOL_ERROR;
-	next = tide_ring_next(&t->view.map->ring);
-	oldest = tide_ring_oldest(&t->view.map->ring);
+	next = tide_ring_next(t->view.map->ring);
+	oldest = tide_ring_oldest(t->view.map->ring);
 	t->at = next - oldest > back ? next - back : oldest;
 	catch_up(t);
 	while (!t->once && !stopped && output_flush()) {

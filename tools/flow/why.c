@@ -5,16 +5,23 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "decision.h"
 #include "../read/levels.h"
 #include "../read/output.h"
-#include "question.h"
-#include "tidemark/base/clock.h"
-#include "tidemark/reputation/exceptions.h"
-#include "tidemark/base/units.h"
-#include "../tool.h"
 #include "../read/view_flow.h"
+#include "../tool.h"
+#include "decision.h"
+#include "question.h"
 #include "why.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/units.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/map/map.h"
+#include "tidemark/reputation/addresses.h"
+#include "tidemark/reputation/exceptions.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/ring.h"
 
 #define LAST 20u /* decisions that are shown; repeated ones count once */
 
@@ -207,9 +214,9 @@ look_at_list(struct why *w)
 
 	if (w->q.address.length == 0)
 		return;
-	tide_sender_forms(&map->control->head.key, w->q.address.text, &forms);
+	tide_sender_forms(map->key, w->q.address.text, &forms);
 	form = tide_addresses_find(
-	    &map->addresses, NULL, NULL, forms.hash, forms.count);
+	    map->addresses, NULL, NULL, forms.hash, forms.count);
 	if (form < 0)
 		return;
 	(void)tide_exceptions_attach(
@@ -236,8 +243,7 @@ repeats(const struct tide_decision *a, const struct tide_decision *b)
 static bool
 decision_at(const struct why *w, uint64_t number, struct tide_decision *d)
 {
-	return tide_ring_get(&w->view->map->ring, number, d) ==
-	    TIDE_RING_HERE &&
+	return tide_ring_get(w->view->map->ring, number, d) == TIDE_RING_HERE &&
 	    question_means_decision(&w->q, d);
 }
 
@@ -245,7 +251,7 @@ decision_at(const struct why *w, uint64_t number, struct tide_decision *d)
 static uint64_t
 first_of_last(const struct why *w)
 {
-	const struct tide_ring *r = &w->view->map->ring;
+	const struct tide_ring *r = w->view->map->ring;
 	uint64_t n, oldest = tide_ring_oldest(r);
 	struct tide_decision d, later;
 	unsigned found = 0;
@@ -291,7 +297,7 @@ static void
 look_at_decisions(struct why *w)
 {
 	uint64_t n = first_of_last(w),
-		 next = tide_ring_next(&w->view->map->ring);
+		 next = tide_ring_next(w->view->map->ring);
 	struct tide_decision d, held;
 	unsigned times = 0; /* that which is held was made */
 
@@ -320,7 +326,7 @@ look_at_decisions(struct why *w)
 static void
 follow_name(struct why *w)
 {
-	const struct tide_ring *r = &w->view->map->ring;
+	const struct tide_ring *r = w->view->map->ring;
 	uint64_t n = tide_ring_next(r), oldest = tide_ring_oldest(r);
 	struct tide_decision d;
 
@@ -338,7 +344,7 @@ follow_name(struct why *w)
 static void
 tell_reach(const struct why *w)
 {
-	const struct tide_ring *r = &w->view->map->ring;
+	const struct tide_ring *r = w->view->map->ring;
 	uint64_t n, next = tide_ring_next(r);
 	struct tide_decision d = { .wall_ms = 0 };
 	char since[SHOW_MAX];

@@ -8,6 +8,9 @@
 
 #include "ask.h"
 #include "output.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/line.h"
+#include "tidemark/settings/config.h"
 
 #define ANSWER_TIMEOUT_S 60
 

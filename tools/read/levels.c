@@ -4,9 +4,12 @@
 #include <string.h>
 
 #include "levels.h"
-#include "tidemark/flow/classes.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/classes.h"
 #include "tidemark/flow/strings.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/settings/config.h"
 
 uint32_t
 levels_count(const struct view *v)
@@ -33,7 +36,7 @@ drop_name(enum tide_group g, uint64_t count)
 static bool
 copy_key(const struct view *v, uint32_t unit, char key[])
 {
-	const struct tide_flow *f = &v->map->flow;
+	const struct tide_flow *f = v->map->flow;
 	uint32_t units = v->flow.string_units;
 	const volatile struct tide_string *s = tide_string_at(f, unit);
 	unsigned length;
@@ -55,7 +58,7 @@ is_proved(const struct view *v, const char *key, unsigned class, uint32_t hash)
 	struct tide_flow_key k;
 
 	return strlen(key) <= TIDE_BUCKET_KEY_MAX &&
-	    tide_flow_key(&v->map->flow, key, strlen(key), &k) &&
+	    tide_flow_key(v->map->flow, key, strlen(key), &k) &&
 	    tide_bucket_hash(k.hash, class) == hash;
 }
 
@@ -83,7 +86,7 @@ work_out(struct level *l, const struct tide_class *c, uint32_t mark)
 bool
 level_at(const struct view *v, uint32_t bucket, struct level *l)
 {
-	const struct tide_flow *f = &v->map->flow;
+	const struct tide_flow *f = v->map->flow;
 	struct tide_bucket *b = &f->bucket[bucket];
 	uint32_t held = *(volatile uint32_t *)&b->class_string;
 	uint32_t hash = *(volatile uint32_t *)&b->hash, mark;

@@ -9,6 +9,8 @@
 #define TOOLS_READ_LEVELS_H
 
 #include "view.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/settings/config.h"
 
 struct level {
 	unsigned profile;

@@ -9,9 +9,18 @@
 
 #include "json.h"
 #include "metrics.h"
-#include "tidemark/flow/classes.h"
-#include "tidemark/base/clock.h"
 #include "view_flow.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/classes.h"
+#include "tidemark/map/control.h"
+#include "tidemark/map/regions.h"
+#include "tidemark/map/window.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
+#include "tidemark/shared/latency.h"
+#include "tidemark/shared/ring.h"
+#include "tidemark/shared/slots.h"
 
 #define LABELS 3
 
@@ -157,8 +166,8 @@ put_groups(struct metrics *m, bool overflows)
 		if (tide_class_describe(v->config.profiles, c, &id))
 			sum[id.profile][id.group] += overflows
 			    ? (double)atomic_load(
-				  &v->map->flow.class[c].overflows)
-			    : (double)atomic_load(&v->map->flow.class[c].live);
+				  &v->map->flow->class[c].overflows)
+			    : (double)atomic_load(&v->map->flow->class[c].live);
 	for (p = 0; p < v->config.profiles; p++)
 		for (g = 0; g < TIDE_GROUPS; g++)
 			put(m, "",
@@ -245,7 +254,7 @@ measure(const struct metrics *m, double value[GAUGES])
 	value[STRINGS] = f.strings;
 	value[BANS] = f.bans;
 	value[BANS_MAX] = v->bans;
-	value[DECISIONS_MAX] = v->map->ring.capacity;
+	value[DECISIONS_MAX] = v->map->ring->capacity;
 	value[MAP_BYTES] = map_bytes(v);
 	value[ARCHIVE_WINDOWS] = (double)atomic_load(&c->archive_windows);
 	value[ARCHIVE_BYTES] = (double)atomic_load(&c->archive_bytes);
@@ -376,7 +385,7 @@ put_all(struct metrics *m)
 	    m, "group_overflows_total", "counter", "overflows by group");
 	put_groups(m, true);
 	begin_family(m, "decisions_total", "counter", "decisions made");
-	put_plain(m, (double)tide_ring_next(&m->view->map->ring));
+	put_plain(m, (double)tide_ring_next(m->view->map->ring));
 	for (i = 0; i < TIDE_COUNTER_COUNT; i++)
 		put_counter(m, i);
 	put_latency(m);

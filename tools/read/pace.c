@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "pace.h"
+#include "tidemark/map/history.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/latency.h"
 
 #define LATENCY_MS 30000u /* percentiles are those of 30 to 60 s */
 

@@ -5,9 +5,10 @@
 #ifndef TOOLS_READ_PACE_H
 #define TOOLS_READ_PACE_H
 
-#include "tidemark/map/history.h"
-#include "tidemark/shared/latency.h"
 #include "view.h"
+#include "tidemark/map/history.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/latency.h"
 
 #define PACE_RECENT 5u /* seconds that "now" is the mean of */
 

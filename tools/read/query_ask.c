@@ -7,7 +7,15 @@
 
 #include "output.h"
 #include "query.h"
+#include "tidemark/ask/query.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/base/line.h"
+#include "tidemark/map/head.h"
+#include "tidemark/map/map.h"
+#include "tidemark/memory/recall.h"
+#include "tidemark/settings/config.h"
 
 /* ---- the answer -------------------------------------------------------- */
 
@@ -155,7 +163,7 @@ find_key(const struct tide_config *config, struct tide_hash_key *key)
 
 	if (map == NULL)
 		return false;
-	*key = map->control->head.key;
+	*key = map->head->key;
 	tide_map_detach(map);
 	return true;
 }

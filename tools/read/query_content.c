@@ -9,6 +9,10 @@
 
 #include "output.h"
 #include "query.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/base/line.h"
+#include "tidemark/memory/recall.h"
 #include "tidemark/text/text.h"
 
 #define PIECE 4096u /* of text, in one line */

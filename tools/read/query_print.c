@@ -7,6 +7,9 @@
 #include "json.h"
 #include "output.h"
 #include "query.h"
+#include "tidemark/ask/query.h"
+#include "tidemark/map/acceptor.h"
+#include "tidemark/memory/recall.h"
 
 /* ---- for people -------------------------------------------------------- */
 

@@ -7,11 +7,22 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tidemark/base/clock.h"
-#include "tidemark/base/files.h"
-#include "tidemark/settings/config_published.h"
 #include "torn.h"
 #include "view.h"
+#include "tidemark/archive/archive.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/files.h"
+#include "tidemark/map/acceptor.h"
+#include "tidemark/map/control.h"
+#include "tidemark/map/head.h"
+#include "tidemark/map/map.h"
+#include "tidemark/map/regions.h"
+#include "tidemark/map/window.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/settings/config_published.h"
+#include "tidemark/shared/slots.h"
 
 #define ACCEPTOR_STALE_MS 5000u
 
@@ -23,7 +34,7 @@ const char *const view_filter_name[TIDE_FILTERS] = { "senders", "recipients",
 static int
 take_geometry(struct view *v, struct tide_err *err)
 {
-	const struct tide_control_head head = v->map->control->head;
+	const struct tide_map_head head = *v->map->head;
 	unsigned i;
 
 	v->slots = head.slots;
@@ -100,8 +111,8 @@ view_follow(
 		return v->map != NULL;
 	fresh.maps = v->maps;
 	if (v->map != NULL) {
-		fresh.maps += fresh.map->control->head.instance !=
-		    v->map->control->head.instance;
+		fresh.maps +=
+		    fresh.map->head->instance != v->map->head->instance;
 		view_close(v);
 	}
 	*v = fresh;

@@ -10,8 +10,11 @@
 #include <netinet/in.h>
 
 #include "tidemark/archive/archive.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/flow/buckets.h"
 #include "tidemark/map/map.h"
 #include "tidemark/map/window.h"
+#include "tidemark/settings/config.h"
 
 struct view {
 	struct tide_map *map;

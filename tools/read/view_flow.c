@@ -4,10 +4,17 @@
 #include <string.h>
 
 #include "output.h"
-#include "tidemark/flow/classes.h"
-#include "tidemark/base/clock.h"
-#include "tidemark/flow/strings.h"
 #include "view_flow.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/classes.h"
+#include "tidemark/flow/strings.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/map/head.h"
+#include "tidemark/settings/config.h"
 
 /* ---- buckets ----------------------------------------------------------- */
 
@@ -25,7 +32,7 @@ copy_string(const struct view *v, uint32_t unit, char *out)
 	const size_t head = offsetof(struct tide_string, text);
 	const size_t end = (size_t)v->flow.string_units * TIDE_STRING_UNIT;
 	const size_t start = (size_t)unit * TIDE_STRING_UNIT;
-	const unsigned char *s = v->map->flow.strings + start;
+	const unsigned char *s = v->map->flow->strings + start;
 	unsigned length;
 
 	if (unit == 0 || start + TIDE_STRING_UNIT > end)
@@ -46,7 +53,7 @@ is_whole(const struct view *v, const struct tide_bucket *b,
 {
 	struct tide_flow_key key;
 
-	return tide_flow_key(&v->map->flow, out->key, length, &key) &&
+	return tide_flow_key(v->map->flow, out->key, length, &key) &&
 	    tide_bucket_hash(key.hash, out->class) == once(&b->hash);
 }
 
@@ -74,7 +81,7 @@ fill_level(const struct tide_class *c, uint32_t mark, struct view_bucket *out)
 bool
 view_bucket(const struct view *v, uint32_t i, struct view_bucket *out)
 {
-	const struct tide_bucket *b = &v->map->flow.bucket[i];
+	const struct tide_bucket *b = &v->map->flow->bucket[i];
 	uint32_t mark = atomic_load(&b->mark);
 	uint32_t class_string = once(&b->class_string);
 	struct tide_class_id id;
@@ -97,7 +104,7 @@ view_bucket(const struct view *v, uint32_t i, struct view_bucket *out)
 	} else {
 		out->profile = out->group = "?";
 	}
-	fill_level(&v->map->flow.class[out->class], mark, out);
+	fill_level(&v->map->flow->class[out->class], mark, out);
 	return out->level > 0;
 }
 
@@ -143,7 +150,7 @@ view_ban_reason(const struct tide_ban *ban)
 int
 view_key(const struct view *v, const char *text, struct tide_key *key)
 {
-	const struct tide_hash_key secret = v->map->control->head.key;
+	const struct tide_hash_key secret = v->map->head->key;
 	struct tide_key_rules rules;
 	struct tide_keys keys = { .rules = &rules, .secret = &secret };
 	struct tide_err err;
@@ -194,7 +201,7 @@ view_meets(const struct tide_key *asked, const char *key)
 struct view_flow
 view_flow(const struct view *v, uint64_t now_ms)
 {
-	const struct tide_flow *f = &v->map->flow;
+	const struct tide_flow *f = v->map->flow;
 	uint32_t idle = atomic_load(&f->head->free_count) +
 	    atomic_load(&f->head->limbo_count);
 	struct view_flow all = {

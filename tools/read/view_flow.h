@@ -4,8 +4,9 @@
 #ifndef TOOLS_READ_VIEW_FLOW_H
 #define TOOLS_READ_VIEW_FLOW_H
 
-#include "tidemark/flow/bans.h"
 #include "view.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/flow/buckets.h"
 
 struct view_bucket {
 	unsigned class;

@@ -7,6 +7,9 @@
 
 #include "view_flow.h"
 #include "water.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/classes.h"
+#include "tidemark/settings/config.h"
 
 #define SMOOTH_S 15.0	   /* a rate is an average that forgets at this speed */
 #define WEIGHT_LEAST 0.283 /* that of 5 seconds: 1 - exp(-5 / SMOOTH_S) */
@@ -125,7 +128,7 @@ static bool
 look_at(const struct water *w, const struct view *v, uint32_t bucket,
     struct water_item *i)
 {
-	const struct tide_flow *f = &v->map->flow;
+	const struct tide_flow *f = v->map->flow;
 	const struct tide_bucket *b = &f->bucket[bucket];
 	uint32_t mark = atomic_load_explicit(&b->mark, memory_order_relaxed);
 	uint32_t held = *(const volatile uint32_t *)&b->class_string;

@@ -11,8 +11,9 @@
 #ifndef TOOLS_READ_WATER_H
 #define TOOLS_READ_WATER_H
 
-#include "tidemark/flow/classes.h"
 #include "view.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/classes.h"
 
 struct water_item {
 	uint32_t bucket;

@@ -6,6 +6,9 @@
 #include <sys/mman.h>
 
 #include "replay.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/pool.h"
+#include "tidemark/keys/keys.h"
 
 int
 basin_make(

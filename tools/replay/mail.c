@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "mail.h"
+#include "tidemark/keys/keys.h"
 
 #define DAY_MS 86400000u
 

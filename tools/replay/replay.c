@@ -13,15 +13,20 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tidemark/flow/verdict.h"
 #include "../read/output.h"
+#include "../tool.h"
 #include "replay.h"
 #include "report.h"
-#include "tidemark/flow/classes.h"
 #include "tidemark/base/clock.h"
-#include "tidemark/settings/lists.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/units.h"
-#include "../tool.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/classes.h"
+#include "tidemark/flow/pool.h"
+#include "tidemark/flow/verdict.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/settings/lists.h"
 
 #define BUCKETS (1u << 20)
 

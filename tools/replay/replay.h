@@ -5,9 +5,11 @@
 #ifndef TOOLS_REPLAY_REPLAY_H
 #define TOOLS_REPLAY_REPLAY_H
 
-#include "tidemark/settings/config.h"
-#include "tidemark/keys/keys.h"
+#include "tidemark/flow/buckets.h"
 #include "tidemark/flow/pool.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/epoch.h"
 
 /* ---- lines ------------------------------------------------------------- */
 

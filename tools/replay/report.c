@@ -8,9 +8,11 @@
 #include "../read/json.h"
 #include "../read/output.h"
 #include "report.h"
-#include "tidemark/flow/classes.h"
-#include "tidemark/settings/sizing.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/units.h"
+#include "tidemark/flow/classes.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/settings/sizing.h"
 
 #define SHOWN 20u /* keys that are listed for the eye */
 

@@ -5,6 +5,9 @@
 #define TOOLS_REPLAY_REPORT_H
 
 #include "mail.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/settings/config.h"
 
 /* A key in a class. */
 struct replay_key {

@@ -5,11 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "addresses.h"
-#include "../read/json.h"
 #include "../order.h"
+#include "../read/json.h"
 #include "../read/output.h"
 #include "../read/view_flow.h"
+#include "addresses.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/base/line.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/reputation/addresses.h"
+#include "tidemark/reputation/exceptions.h"
 
 static const char *
 got(const struct tide_line *line, const char *key)
@@ -108,7 +114,7 @@ say_finding(const struct tool *t, const struct finding *f)
 static int
 test(const struct tool *t, const struct view *v, char *const *addresses, int n)
 {
-	const struct tide_hash_key *key = &v->map->control->head.key;
+	const struct tide_hash_key *key = v->map->key;
 	struct tide_exceptions exceptions;
 	struct tide_key entry;
 	struct finding f;
@@ -125,8 +131,8 @@ test(const struct tool *t, const struct view *v, char *const *addresses, int n)
 		}
 		if (addresses[i][0] == '@')
 			addresses_one_form(&f.forms, key, &entry);
-		f.form = tide_addresses_find(&v->map->addresses, NULL, NULL,
-		    f.forms.hash, f.forms.count);
+		f.form = tide_addresses_find(
+		    v->map->addresses, NULL, NULL, f.forms.hash, f.forms.count);
 		f.except = tide_exceptions_for(&exceptions, &f.forms);
 		say_finding(t, &f);
 		if (f.form >= 0 && f.except == NULL && code == TOOL_NO)
@@ -188,7 +194,7 @@ put_stats(const struct tide_addresses *a, const struct tide_addresses_copy *now,
 static int
 stats(const struct tool *t, const struct view *v)
 {
-	const struct tide_addresses *a = &v->map->addresses;
+	const struct tide_addresses *a = v->map->addresses;
 	const struct tide_addresses_copy *now;
 	struct tide_exceptions exceptions;
 	tide_bloom_word *words = NULL;

@@ -5,10 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "addresses.h"
-#include "../read/json.h"
 #include "../order.h"
+#include "../read/json.h"
 #include "../read/output.h"
+#include "addresses.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/base/line.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/reputation/addresses.h"
+#include "tidemark/reputation/exceptions.h"
 
 #define BATCH 24u /* keys in one request */
 
@@ -89,11 +95,11 @@ check_line(void *arg, const char *line, const struct tide_key *key)
 
 	(void)line;
 	c->checked++;
-	tide_sender_forms(&c->v->map->control->head.key, key->text, &forms);
+	tide_sender_forms(c->v->map->key, key->text, &forms);
 	if (key->text[0] == '@')
-		addresses_one_form(&forms, &c->v->map->control->head.key, key);
+		addresses_one_form(&forms, c->v->map->key, key);
 	form = tide_addresses_find(
-	    &c->v->map->addresses, NULL, NULL, forms.hash, forms.count);
+	    c->v->map->addresses, NULL, NULL, forms.hash, forms.count);
 	if (form < 0)
 		return 0;
 	if (tide_exceptions_for(&c->exceptions, &forms) != NULL) {
@@ -124,9 +130,7 @@ addresses_check(const struct tool *t, const struct view *v, char *const *files,
     int n, bool except)
 {
 	struct check c = { .t = t, .v = v, .except = except };
-	struct lines l = {
-		.key = &v->map->control->head.key, .each = check_line, .arg = &c
-	};
+	struct lines l = { .key = v->map->key, .each = check_line, .arg = &c };
 	int rc;
 
 	addresses_exceptions(v, &c.exceptions);

@@ -7,9 +7,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "addresses.h"
-#include "../read/output.h"
 #include "../progress.h"
+#include "../read/output.h"
+#include "addresses.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/reputation/addresses.h"
 
 #define SHOWN 5u /* lines that are no address */
 

@@ -9,12 +9,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "addresses.h"
 #include "../read/ask.h"
 #include "../read/json.h"
 #include "../read/output.h"
+#include "addresses.h"
 #include "tidemark/archive/addresses_archive.h"
+#include "tidemark/base/bloom.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/base/line.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/reputation/addresses.h"
 
 /* ---- building ---------------------------------------------------------- */
 
@@ -100,8 +106,8 @@ discard(struct build *b)
 static int
 start(struct build *b, const struct view *v)
 {
-	*b = (struct build){ .shape = v->map->addresses.shape,
-		.key = &v->map->control->head.key };
+	*b = (struct build){ .shape = v->map->addresses->shape,
+		.key = v->map->key };
 	b->words = calloc(1, tide_list_bytes(&b->shape));
 	return b->words != NULL ? 0 : no_memory();
 }
@@ -282,7 +288,7 @@ addresses_merge(
 static int
 copy_current(const struct view *v, struct build *b)
 {
-	const struct tide_addresses *a = &v->map->addresses;
+	const struct tide_addresses *a = v->map->addresses;
 	size_t i, n = tide_list_bytes(&a->shape) / 8;
 	struct tide_addresses_copy *now;
 	tide_bloom_word *words = NULL;

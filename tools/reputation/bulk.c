@@ -6,9 +6,14 @@
 
 #include "../read/json.h"
 #include "../read/output.h"
-#include "sign.h"
-#include "../tool.h"
 #include "../read/view_flow.h"
+#include "../tool.h"
+#include "sign.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/reputation/bulk.h"
+#include "tidemark/reputation/counting.h"
+#include "tidemark/reputation/signature.h"
+#include "tidemark/settings/config.h"
 
 /* ---- test -------------------------------------------------------------- */
 
@@ -78,7 +83,7 @@ look(
 	for (i = 0; i < n; i++) {
 		struct tide_hash h = s->has_text ? s->text : s->file[i];
 
-		if (!tide_bulk_look(&v->map->bulk, h, &c)) {
+		if (!tide_bulk_look(v->map->bulk, h, &c)) {
 			complain("nothing is counted yet");
 			return TOOL_ERROR;
 		}
@@ -115,9 +120,10 @@ static void
 put_generation(const struct tool *t, const struct view *v, bool now,
     uint64_t since_ms, unsigned array)
 {
-	const struct tide_counting_shape *s = &v->map->bulk.filter.shape;
-	uint64_t used = tide_counting_used(s, v->map->bulk.own[array]);
-	uint64_t theirs = tide_counting_used(s, v->map->bulk.neighbours[array]);
+	const struct tide_counting_shape *s = &v->map->bulk->filter.shape;
+	uint64_t used = tide_counting_used(s, v->map->bulk->own[array]);
+	uint64_t theirs =
+	    tide_counting_used(s, v->map->bulk->neighbours[array]);
 	const char *name = now ? "this generation" : "the one before";
 	char since[SHOW_MAX], chance[SHOW_MAX];
 	struct json j;
@@ -155,7 +161,7 @@ stats(const struct tool *t)
 
 	if (tool_view(t, &v) != TOOL_OK)
 		return TOOL_ERROR;
-	h = v.map->bulk.head;
+	h = v.map->bulk->head;
 	turn = atomic_load(&h->turn);
 	if (turn != 0)
 		put_generation(t, &v, true,

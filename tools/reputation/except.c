@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "addresses.h"
-#include "../read/json.h"
 #include "../order.h"
+#include "../read/json.h"
 #include "../read/output.h"
 #include "../read/view_flow.h"
+#include "addresses.h"
+#include "tidemark/base/line.h"
+#include "tidemark/reputation/exceptions.h"
 
 static const char *
 got(const struct tide_line *line, const char *key)

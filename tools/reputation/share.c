@@ -10,9 +10,13 @@
 #include "../read/ask.h"
 #include "../read/json.h"
 #include "../read/output.h"
-#include "tidemark/reputation/share.h"
-#include "../tool.h"
 #include "../read/view_flow.h"
+#include "../tool.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/base/line.h"
+#include "tidemark/reputation/share.h"
+#include "tidemark/settings/config.h"
 
 /* ---- export ------------------------------------------------------------ */
 
@@ -25,7 +29,7 @@ show_key(const struct tool *t)
 
 	if (tool_view(t, &v) != TOOL_OK)
 		return TOOL_ERROR;
-	tide_hash_key_show(&v.map->control->head.key, text);
+	tide_hash_key_show(v.map->key, text);
 	if (t->json) {
 		j = json_record(stdout, "key");
 		json_text(&j, "key", text);

@@ -8,6 +8,8 @@
 
 #include "../read/output.h"
 #include "sign.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/reputation/signature.h"
 #include "tidemark/text/text.h"
 
 #define MESSAGE_MOST (256u << 20) /* bytes; the rest is not read */
@@ -95,7 +97,7 @@ static int
 sign(const struct view *v, const char *bytes, size_t length,
     const char *const *to, size_t recipients, struct tide_signatures *s)
 {
-	const struct tide_hash_key *key = &v->map->control->head.key;
+	const struct tide_hash_key *key = v->map->key;
 	struct tide_text_caps caps = tide_text_caps(&v->config);
 	struct tide_signer *signer = tide_signer_new(key);
 	struct tide_text *pipeline = NULL;

@@ -6,14 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../read/json.h"
 #include "../order.h"
+#include "../read/json.h"
 #include "../read/output.h"
+#include "../read/view_flow.h"
 #include "sign.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/base/line.h"
+#include "tidemark/reputation/signature.h"
 #include "tidemark/reputation/signature_text.h"
 #include "tidemark/reputation/spam.h"
 #include "tidemark/text/text.h"
-#include "../read/view_flow.h"
 
 struct wish {
 	const char *what;
@@ -38,7 +42,7 @@ put_trace(const struct view *v, const char *what, struct tide_hash h,
 		    (unsigned long long)g,
 		    show_moment(
 			atomic_load(
-			    &tide_spam_generation(&v->map->spam, g)->began_ms),
+			    &tide_spam_generation(v->map->spam, g)->began_ms),
 			since, sizeof since));
 	if (t->revoked != 0)
 		printf("  revoked in generation %llu",
@@ -100,7 +104,7 @@ test(
     const struct tool *t, const struct view *v, const struct tide_signatures *s)
 {
 	struct tide_spam_match m;
-	bool spam = tide_spam_test(&v->map->spam, NULL, NULL, s, &m);
+	bool spam = tide_spam_test(v->map->spam, NULL, NULL, s, &m);
 
 	if (t->json)
 		put_test_json(s, &m);
@@ -190,7 +194,7 @@ put_generation(const struct tool *t, const struct tide_spam *m, uint64_t number)
 static int
 stats(const struct tool *t, const struct view *v)
 {
-	const struct tide_spam *m = &v->map->spam;
+	const struct tide_spam *m = v->map->spam;
 	uint64_t g, newest = atomic_load(&m->head->newest);
 
 	for (g = newest; g > 0 && g >= tide_spam_oldest(&m->shape, newest); g--)

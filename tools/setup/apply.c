@@ -17,7 +17,9 @@
 #include "journal.h"
 #include "plan.h"
 #include "text.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
+#include "tidemark/settings/config.h"
 
 struct step {
 	char *real;	     /* links followed */

@@ -16,6 +16,7 @@
 #include "../read/output.h"
 #include "plan_sendmail.h"
 #include "text.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
 
 /* A place to build in: as we name its files, and as the programs do. */

@@ -6,6 +6,7 @@
 
 #include "setup.h"
 #include "text.h"
+#include "tidemark/settings/config.h"
 
 /* Read once more, for the complaints. */
 void

@@ -6,9 +6,10 @@
 #include <strings.h>
 
 #include "../read/output.h"
-#include "setup.h"
 #include "postfix.h"
+#include "setup.h"
 #include "text.h"
+#include "tidemark/settings/config.h"
 
 struct inquiry {
 	struct setup *s;

@@ -9,6 +9,7 @@
 #include "daemon.h"
 #include "plan_sendmail.h"
 #include "text.h"
+#include "tidemark/settings/config.h"
 
 /* Behind the line and what continues it. */
 static const char *

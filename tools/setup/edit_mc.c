@@ -10,6 +10,7 @@
 #include "mc.h"
 #include "plan_sendmail.h"
 #include "text.h"
+#include "tidemark/settings/config.h"
 
 /* The text with each call's options replaced where that is needed. */
 static char *

@@ -10,6 +10,7 @@
 #include "../read/output.h"
 #include "plan.h"
 #include "text.h"
+#include "tidemark/settings/config.h"
 
 void
 plan_file(

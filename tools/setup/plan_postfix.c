@@ -11,11 +11,12 @@
 #include <sys/stat.h>
 
 #include "../read/output.h"
-#include "setup.h"
 #include "plan.h"
 #include "postfix.h"
 #include "postfix_edit.h"
+#include "setup.h"
 #include "text.h"
+#include "tidemark/settings/config.h"
 
 struct draft {
 	const struct setup *s;

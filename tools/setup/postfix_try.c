@@ -12,6 +12,7 @@
 #include "../read/output.h"
 #include "postfix.h"
 #include "text.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
 
 struct attempt {

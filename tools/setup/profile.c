@@ -8,6 +8,7 @@
 
 #include "setup.h"
 #include "text.h"
+#include "tidemark/settings/config.h"
 
 const char *
 setup_socket_path(const char *socket)

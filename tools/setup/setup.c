@@ -8,9 +8,10 @@
 #include <unistd.h>
 
 #include "../read/output.h"
-#include "setup.h"
 #include "plan.h"
+#include "setup.h"
 #include "text.h"
+#include "tidemark/settings/config.h"
 
 enum what { PRINT, APPLY, UNDO, CHECK };
 

@@ -13,8 +13,9 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "findings.h"
 #include "../tool.h"
+#include "findings.h"
+#include "tidemark/settings/config.h"
 
 struct setup {
 	const struct tool *tool;

@@ -14,6 +14,7 @@
 #include "journal.h"
 #include "plan.h"
 #include "text.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
 
 static void

@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../flow/why.h"
 #include "../order.h"
 #include "top.h"
-#include "../flow/why.h"
+#include "tidemark/base/line.h"
 
 char *
 act_why(const struct top *t, const char *key)

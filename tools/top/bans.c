@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "top.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/flow/buckets.h"
 
 enum { KEY, CAUSE, REASON, LEFT, UNTIL, TIMES, PROFILE };
 

@@ -5,6 +5,8 @@
 #define TOOLS_TOP_DESK_H
 
 #include "top.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/settings/config.h"
 
 enum desk_mode {
 	DESK_ROWS,   /* looking at a view */

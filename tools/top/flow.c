@@ -7,6 +7,11 @@
 
 #include "../read/pace.h"
 #include "top.h"
+#include "tidemark/map/history.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
+#include "tidemark/shared/latency.h"
+#include "tidemark/shared/slots.h"
 
 #define ROWS_MOST (TIDE_PROFILES_MAX * TIDE_HISTORY_KINDS)
 

@@ -7,6 +7,7 @@
 
 #include "desk.h"
 #include "screen.h"
+#include "tidemark/settings/config.h"
 
 static const char help[] =
     "tidemark top - a look into the shared map, which it only reads\n"

@@ -7,8 +7,11 @@
 #include <string.h>
 
 #include "../read/json.h"
-#include "top.h"
 #include "../read/water.h"
+#include "top.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/classes.h"
+#include "tidemark/settings/config.h"
 
 #define BINS_MOST 128u
 #define MINUTE 60000.0

@@ -6,8 +6,18 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "tidemark/flow/strings.h"
 #include "top.h"
+#include "tidemark/base/files.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/distinct.h"
+#include "tidemark/flow/strings.h"
+#include "tidemark/flow/tokens.h"
+#include "tidemark/map/control.h"
+#include "tidemark/map/map.h"
+#include "tidemark/map/regions.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
+#include "tidemark/shared/ring.h"
 
 enum { NAME, BYTES, SHARE, USED, CAPACITY, WHAT };
 
@@ -36,9 +46,9 @@ static void
 measure(const struct top *t)
 {
 	const struct tide_map *m = t->view.map;
-	const struct tide_flow_head *h = m->flow.head;
+	const struct tide_flow_head *h = m->flow->head;
 	struct view_flow f = view_flow(&t->view, t->now_ms);
-	uint64_t next = tide_ring_next(&m->ring);
+	uint64_t next = tide_ring_next(m->ring);
 	uint32_t units = atomic_load(&h->string_used);
 	uint32_t idle = atomic_load(&h->string_free);
 	unsigned i;
@@ -55,9 +65,9 @@ measure(const struct top *t)
 	note(TIDE_REGION_FLOW, units > idle ? units - idle : 0,
 	    t->view.flow.string_units, "units of 16 bytes for keys");
 	note(TIDE_REGION_BANS, f.bans, t->view.bans, "bans");
-	note(TIDE_REGION_DECISIONS, (double)(next - tide_ring_oldest(&m->ring)),
-	    m->ring.capacity, "last decisions");
-	note(TIDE_REGION_TOKENS, NAN, (double)m->tokens.capacity,
+	note(TIDE_REGION_DECISIONS, (double)(next - tide_ring_oldest(m->ring)),
+	    m->ring->capacity, "last decisions");
+	note(TIDE_REGION_TOKENS, NAN, (double)m->tokens->capacity,
 	    "accounts with an allowance");
 	note(TIDE_REGION_LATENCY, NAN, NAN, "how long the mail server waited");
 	note(TIDE_REGION_HISTORY, NAN, NAN, "the last minute and hour");
@@ -67,7 +77,7 @@ measure(const struct top *t)
 	note(TIDE_REGION_BULK, NAN, NAN, "how often a content came");
 	note(TIDE_REGION_NEIGHBOURS, NAN, NAN, "and how often at others");
 	note(TIDE_REGION_SPAM, NAN, NAN, "reported spam");
-	note(TIDE_REGION_DISTINCT, NAN, (double)m->distinct.capacity,
+	note(TIDE_REGION_DISTINCT, NAN, (double)m->distinct->capacity,
 	    "accounts with estimates");
 }
 
@@ -141,7 +151,7 @@ static const struct book {
 static double
 book_number(const struct top *t, size_t row, unsigned column)
 {
-	const char *head = (const char *)t->view.map->flow.head;
+	const char *head = (const char *)t->view.map->flow->head;
 
 	(void)column;
 	return (double)atomic_load(

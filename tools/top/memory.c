@@ -6,6 +6,8 @@
 #include <stdio.h>
 
 #include "top.h"
+#include "tidemark/map/control.h"
+#include "tidemark/map/window.h"
 
 enum {
 	WINDOW,

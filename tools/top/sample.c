@@ -7,9 +7,10 @@
 
 #include "../read/json.h"
 #include "../read/pace.h"
-#include "tidemark/base/clock.h"
-#include "top.h"
 #include "../read/torn.h"
+#include "top.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
 
 const struct top_view *const top_views[TOP_VIEWS] = { &top_levels, &top_bans,
 	&top_flow, &top_memory, &top_workers, &top_map };

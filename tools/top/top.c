@@ -12,9 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tidemark/base/clock.h"
-#include "tidemark/base/units.h"
 #include "top.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/units.h"
 
 #define WAIT_MS 100
 #define BATCH_WAIT_MS 5000u

@@ -23,8 +23,11 @@
 #include <stdint.h>
 
 #include "../read/output.h"
-#include "../tool.h"
 #include "../read/view_flow.h"
+#include "../tool.h"
+#include "tidemark/base/err.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/settings/config.h"
 
 #define TOP_TEXT 1024 /* bytes of a line: 200 columns of UTF-8 and more */
 #define TOP_LINES 16  /* of a banner, at most */

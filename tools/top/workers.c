@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include "top.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/shared/counters.h"
 
 enum { PID, AGE, CLIENT, PROFILE, STAGE, BUSY, QUIET, MESSAGES, NOTE };
 

@@ -11,7 +11,9 @@
 #include "../read/output.h"
 #include "../read/query.h"
 #include "asking.h"
+#include "tidemark/ask/query.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
 
 #define AT_ONCE 4
 #define LONGEST_MS 60000u /* then it is answered with what was found */

@@ -8,6 +8,12 @@
 #include "../read/torn.h"
 #include "export.h"
 #include "mask.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/map/history.h"
+#include "tidemark/map/window.h"
+#include "tidemark/shared/counters.h"
+#include "tidemark/shared/latency.h"
+#include "tidemark/shared/slots.h"
 
 #define PIECE 16384 /* bytes that are made at once, about */
 

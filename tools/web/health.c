@@ -2,6 +2,11 @@
  * health - windows, spam addresses, reported spam, bulk counts.
  */
 #include "health.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/reputation/addresses.h"
+#include "tidemark/reputation/bulk.h"
+#include "tidemark/reputation/counting.h"
+#include "tidemark/reputation/spam.h"
 
 #define EVERY_MS 3000u
 
@@ -21,7 +26,7 @@ add(struct health *h, const char *name)
 static void
 read_addresses(struct health *h, const struct view *v)
 {
-	const struct tide_addresses *a = &v->map->addresses;
+	const struct tide_addresses *a = v->map->addresses;
 	const struct tide_addresses_copy *now;
 	struct health_filter *f;
 	tide_bloom_word *words;
@@ -63,7 +68,7 @@ read_generation(struct health *h, const struct tide_spam *m, uint64_t number)
 static void
 read_spam(struct health *h, const struct view *v)
 {
-	const struct tide_spam *m = &v->map->spam;
+	const struct tide_spam *m = v->map->spam;
 	uint64_t g, newest = atomic_load(&m->head->newest);
 
 	for (g = newest; g > 0 && g >= tide_spam_oldest(&m->shape, newest); g--)
@@ -74,7 +79,7 @@ static void
 read_counts(
     struct health *h, const struct view *v, const char *name, unsigned array)
 {
-	const struct tide_bulk *b = &v->map->bulk;
+	const struct tide_bulk *b = v->map->bulk;
 	const struct tide_counting_shape *s = &b->filter.shape;
 	uint64_t since = atomic_load(&b->head->since_ms[array]);
 	uint64_t used = tide_counting_used(s, b->own[array]);
@@ -91,7 +96,7 @@ read_counts(
 static void
 read_bulk(struct health *h, const struct view *v)
 {
-	uint64_t turn = atomic_load(&v->map->bulk.head->turn);
+	uint64_t turn = atomic_load(&v->map->bulk->head->turn);
 
 	if (turn == 0)
 		return;

@@ -19,7 +19,10 @@
 
 #include "../read/torn.h"
 #include "serve.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/files.h"
 #include "tidemark/base/listen.h"
+#include "tidemark/settings/config.h"
 
 struct wish {
 	const char *conf, *user;

@@ -6,8 +6,12 @@
 #include <unistd.h>
 
 #include "../read/torn.h"
-#include "tidemark/base/clock.h"
 #include "sample.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/files.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/map/map.h"
 
 #define FRESH_MS 400 /* who asks within this time gets the same */
 

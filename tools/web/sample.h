@@ -13,6 +13,9 @@
 #include "../read/view_flow.h"
 #include "../read/water.h"
 #include "health.h"
+#include "tidemark/base/err.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/settings/config.h"
 
 #define SAMPLE_NEAREST 12 /* buckets that are named */
 #define SAMPLE_BANS 50	  /* bans that are named */

@@ -8,6 +8,11 @@
 #include "html.h"
 #include "mask.h"
 #include "sample.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/classes.h"
+#include "tidemark/map/window.h"
+#include "tidemark/settings/config.h"
 
 static void
 cell(FILE *out, const char *fmt, ...)

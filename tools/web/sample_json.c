@@ -8,6 +8,17 @@
 #include "../read/levels.h"
 #include "mask.h"
 #include "sample.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/classes.h"
+#include "tidemark/map/control.h"
+#include "tidemark/map/history.h"
+#include "tidemark/map/window.h"
+#include "tidemark/memory/hbf.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
+#include "tidemark/shared/latency.h"
+#include "tidemark/shared/slots.h"
 
 #define BINS 48u /* of the picture of the water */
 

@@ -19,6 +19,7 @@
 #include "html.h"
 #include "page.h"
 #include "serve.h"
+#include "tidemark/base/err.h"
 
 #define BODY_MAX 49152	   /* of a question: 4000 letters of any script */
 #define CONNECTIONS 64	   /* more wait or are turned away */

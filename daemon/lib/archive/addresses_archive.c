@@ -8,6 +8,13 @@
 #include <string.h>
 
 #include "tidemark/archive/addresses_archive.h"
+#include "tidemark/archive/archive.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/reputation/addresses.h"
 
 #define TABLE TIDE_TABLE_ADDRESSES
 

@@ -8,7 +8,13 @@
 #include <unistd.h>
 
 #include "tidemark/archive/archive.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/base/bytes.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/files.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/map/head.h"
 
 const char *const tide_archive_tables[TIDE_TABLES + 1] = { "meta", "windows",
 	"filters", "lapses", "bans", "checkpoint", "addresses", "exceptions",

@@ -3,7 +3,14 @@
  */
 #include <string.h>
 
+#include "tidemark/archive/archive.h"
 #include "tidemark/archive/archive_bans.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/keys/keys.h"
 
 struct stored {
 	struct tide_ban ban;

@@ -5,7 +5,14 @@
  */
 #include <string.h>
 
+#include "tidemark/archive/archive.h"
 #include "tidemark/archive/archive_egress.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/egress/egress.h"
+#include "tidemark/keys/keys.h"
 
 #define TABLE TIDE_TABLE_EGRESS
 

@@ -7,6 +7,14 @@
 #include <string.h>
 
 #include "tidemark/archive/archive.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/files.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/map/acceptor.h"
+#include "tidemark/map/window.h"
 
 /* ---- lapses ------------------------------------------------------------ */
 

@@ -6,6 +6,15 @@
 #include <string.h>
 
 #include "tidemark/archive/archive.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/map/head.h"
+#include "tidemark/map/window.h"
+#include "tidemark/memory/hbf.h"
+#include "tidemark/settings/config.h"
 
 struct filter_key {
 	uint8_t number[8];
@@ -296,7 +305,7 @@ load(const _Atomic uint64_t *p)
 
 void
 tide_window_describe(struct tide_window_record *r, const struct tide_window *w,
-    const struct tide_control_head *head)
+    const struct tide_map_head *head)
 {
 	uint64_t used = load(&w->profiles);
 	unsigned i;

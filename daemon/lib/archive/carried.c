@@ -6,7 +6,12 @@
 
 #include "tidemark/archive/carried.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/flow/distinct.h"
 #include "tidemark/flow/flow_state.h"
+#include "tidemark/flow/tokens.h"
+#include "tidemark/map/head.h"
+#include "tidemark/map/map.h"
 
 /* Whole words, so that they can be copied and summed as such. */
 static int
@@ -33,12 +38,12 @@ save(struct tide_carried *c, const struct tide_map *map,
 
 	switch (part) {
 	case TIDE_CARRIED_BUCKETS:
-		return tide_flow_save(&map->flow, bytes, size, err);
+		return tide_flow_save(map->flow, bytes, size, err);
 	case TIDE_CARRIED_TOKENS:
-		return tide_tokens_save(&map->tokens, mono, bytes, size, err);
+		return tide_tokens_save(map->tokens, mono, bytes, size, err);
 	case TIDE_CARRIED_DISTINCT:
 		return tide_distinct_save(
-		    &map->distinct, mono, bytes, size, err);
+		    map->distinct, mono, bytes, size, err);
 	case TIDE_CARRIED_PARTS:
 		break;
 	}
@@ -53,7 +58,7 @@ tide_carried_take(struct tide_carried *c, const struct tide_map *map,
 
 	memset(c, 0, sizeof *c);
 	c->taken_ms = now_ms;
-	c->profiles = map->control->head.profiles;
+	c->profiles = map->head->profiles;
 	for (i = 0; i < TIDE_CARRIED_PARTS; i++)
 		if (save(c, map, (enum tide_carried_part)i, err) < 0 ||
 		    pad(c, (enum tide_carried_part)i, err) < 0) {

@@ -5,7 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tidemark/archive/archive.h"
+#include "tidemark/archive/carried.h"
 #include "tidemark/archive/checkpoint.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/map/control.h"
+#include "tidemark/map/head.h"
+#include "tidemark/map/map.h"
+#include "tidemark/map/regions.h"
+#include "tidemark/map/window.h"
+#include "tidemark/reputation/bulk.h"
+#include "tidemark/reputation/counting.h"
+#include "tidemark/shared/counters.h"
 #include "tidemark/shared/pages.h"
 
 /* The regions that are kept, and where their manifest entry stands. */
@@ -23,7 +38,7 @@ struct manifest {
 	uint64_t sequence;
 	uint64_t taken_ms;
 	uint64_t bypass_until_ms;
-	struct tide_control_head head; /* the map's; its key left out */
+	struct tide_map_head head; /* the map's; its key left out */
 	struct tide_bloom_shape shape[TIDE_FILTERS];
 	struct tide_counting_shape bulk;
 	uint64_t length[PARTS];
@@ -288,11 +303,11 @@ plan(struct tide_archive *a, const struct tide_map *map, uint64_t now_ms,
 	m->taken_ms = now_ms;
 	m->bypass_until_ms = atomic_load_explicit(
 	    &map->control->bypass_until_ms, memory_order_relaxed);
-	m->head = map->control->head;
+	m->head = *map->head;
 	memset(&m->head.key, 0, sizeof m->head.key);
 	for (i = 0; i < TIDE_FILTERS; i++)
 		m->shape[i] = *tide_window_shape(map, i);
-	m->bulk = map->control->head.bulk;
+	m->bulk = map->head->bulk;
 	return put_manifest(a, m, false, err);
 }
 
@@ -556,11 +571,10 @@ restore_bulk(struct tide_map *map, const struct tide_checkpoint *c)
 	struct tide_bulk from;
 
 	if (c->bulk[0] == NULL || c->bulk[1] == NULL ||
-	    memcmp(&c->bulk_shape, &map->control->head.bulk,
-		sizeof c->bulk_shape) != 0)
+	    memcmp(&c->bulk_shape, &map->head->bulk, sizeof c->bulk_shape) != 0)
 		return;
 	tide_bulk_attach(&from, &c->bulk_shape, 1, c->bulk[0], c->bulk[1]);
-	tide_bulk_carry(&map->bulk, &from);
+	tide_bulk_carry(map->bulk, &from);
 }
 
 int
@@ -574,8 +588,8 @@ tide_checkpoint_restore(struct tide_archive *a, struct tide_map *map,
 	if (rc <= 0)
 		return rc;
 	/* added, not stored: workers may have counted in the new map already */
-	tide_counters_carry(map->counters, &map->control->head.profiles,
-	    c.counters, &c.carried.profiles);
+	tide_counters_carry(
+	    map->counters, map->profiles, c.counters, &c.carried.profiles);
 	restore_bulk(map, &c);
 	atomic_store(&map->control->bypass_until_ms, c.bypass_until_ms);
 	*carried = c.carried;

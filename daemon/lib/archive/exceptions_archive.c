@@ -4,7 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tidemark/archive/archive.h"
 #include "tidemark/archive/exceptions_archive.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/reputation/exceptions.h"
 
 #define TABLE TIDE_TABLE_EXCEPTIONS
 

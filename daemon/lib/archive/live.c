@@ -10,18 +10,33 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "tidemark/base/clock.h"
-#include "tidemark/base/files.h"
 #include "tidemark/archive/live.h"
 #include "tidemark/archive/store.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/files.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/map/control.h"
+#include "tidemark/map/head.h"
+#include "tidemark/map/map.h"
+#include "tidemark/map/regions.h"
+#include "tidemark/map/table.h"
+#include "tidemark/memory/hbf.h"
+#include "tidemark/reputation/addresses.h"
+#include "tidemark/reputation/counting.h"
+#include "tidemark/reputation/spam.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/shared/pages.h"
 
 static const char *const tables[] = { "regions", NULL };
 
 struct opening {
 	const struct tide_config *config;
-	bool replace;		       /* one of other sizes */
-	struct tide_control_head head; /* as this configuration wants it */
+	bool replace;		   /* one of other sizes */
+	struct tide_map_head head; /* as this configuration wants it */
 	struct tide_map_table table;
 	char path[TIDE_PATH_MAX];
 };
@@ -42,7 +57,7 @@ read_boot_id(char id[40])
 }
 
 static void
-plan_content(struct tide_control_head *h, const struct tide_config *c)
+plan_content(struct tide_map_head *h, const struct tide_config *c)
 {
 	h->memory = c->memory;
 	h->content = tide_hbf_shape(c->memory, c->memory_size, c->memory_error);
@@ -62,7 +77,7 @@ plan_head(
     struct opening *o, const struct tide_hash_key *key, struct tide_err *err)
 {
 	const struct tide_config *c = o->config;
-	struct tide_control_head *h = &o->head;
+	struct tide_map_head *h = &o->head;
 
 	memset(h, 0, sizeof *h);
 	h->magic = TIDE_MAP_MAGIC;
@@ -87,8 +102,7 @@ plan_head(
 	if (getrandom(&h->instance, sizeof h->instance, 0) !=
 	    (ssize_t)sizeof h->instance)
 		return tide_err_errno(err, "drawing an instance number");
-	h->check =
-	    tide_hash_check(h, offsetof(struct tide_control_head, check));
+	h->check = tide_hash_check(h, offsetof(struct tide_map_head, check));
 	return 0;
 }
 
@@ -100,13 +114,13 @@ plan_head(
  * boundary: what gets mapped holds no byte of the B-tree.
  */
 static size_t
-reserved_length(unsigned region, const struct tide_control_head *head)
+reserved_length(unsigned region, const struct tide_map_head *head)
 {
 	return tide_map_region_length(region, head) + TIDE_PAGE;
 }
 
 static size_t
-file_size(const struct tide_control_head *head)
+file_size(const struct tide_map_head *head)
 {
 	size_t sum = 64 * (size_t)TIDE_PAGE; /* meta pages, tree, slack */
 	unsigned i;
@@ -133,7 +147,7 @@ region_start(struct tide_bytes value, const char **start, uint64_t *offset,
 
 static int
 find_region(struct opening *o, struct tide_txn *txn, unsigned i,
-    const struct tide_control_head *head, struct tide_err *err)
+    const struct tide_map_head *head, struct tide_err *err)
 {
 	struct tide_region_place *place = &o->table.region[i];
 	const char *name = tide_region_name[i], *start;
@@ -158,10 +172,10 @@ find_region(struct opening *o, struct tide_txn *txn, unsigned i,
 
 /* Geometry, once more: is the head where the table will say it is? */
 static int
-check_place(const struct opening *o, const struct tide_control_head *head,
+check_place(const struct opening *o, const struct tide_map_head *head,
     struct tide_err *err)
 {
-	struct tide_control_head seen;
+	struct tide_map_head seen;
 	ssize_t n;
 	int fd = open(o->path, O_RDONLY | O_CLOEXEC);
 
@@ -178,7 +192,7 @@ check_place(const struct opening *o, const struct tide_control_head *head,
 
 static int
 find_regions(struct opening *o, struct tide_store *store,
-    const struct tide_control_head *head, struct tide_err *err)
+    const struct tide_map_head *head, struct tide_err *err)
 {
 	struct tide_txn *txn = tide_txn_begin(store, false, err);
 	unsigned i;
@@ -201,6 +215,7 @@ reserve_region(
 	const char *name = tide_region_name[i], *start;
 	size_t length = reserved_length(i, &o->head);
 	struct tide_control *control;
+	struct tide_map_head *head;
 	uint64_t offset;
 	void *room;
 
@@ -213,8 +228,9 @@ reserve_region(
 		return 0;
 	if (region_start(tide_bytes(room, length), &start, &offset, err) < 0)
 		return -1;
-	control = (struct tide_control *)(uintptr_t)start;
-	control->head = o->head;
+	head = (struct tide_map_head *)(uintptr_t)start;
+	control = (struct tide_control *)(uintptr_t)(start + TIDE_PAGE);
+	*head = o->head;
 	atomic_store(&control->epoch, 1);
 	return 0;
 }
@@ -279,14 +295,14 @@ make_file(struct opening *o, struct tide_err *err)
 enum trust { RESUME, OUTGROWN, REMAKE, KEEP_ASIDE, REFUSE };
 
 static enum trust
-judge_head(const struct opening *o, const struct tide_control_head *h,
+judge_head(const struct opening *o, const struct tide_map_head *h,
     struct tide_err *why)
 {
-	const struct tide_control_head *want = &o->head;
+	const struct tide_map_head *want = &o->head;
 
 	if (h->magic != TIDE_MAP_MAGIC ||
 	    h->check !=
-		tide_hash_check(h, offsetof(struct tide_control_head, check))) {
+		tide_hash_check(h, offsetof(struct tide_map_head, check))) {
 		(void)tide_err_set(why,
 		    h->magic == TIDE_MAP_MAGIC && h->version != want->version
 			? "%s: is of another version, or its head is damaged"
@@ -337,12 +353,13 @@ judge_head(const struct opening *o, const struct tide_control_head *h,
 
 /* A collector that was killed while it replaced the map left it so. */
 static enum trust
-judge_control(const struct opening *o, const struct tide_control *c,
-    struct tide_control_head *head, struct tide_err *why)
+judge_control(const struct opening *o, const char *region,
+    struct tide_map_head *head, struct tide_err *why)
 {
+	const struct tide_control *c = (const void *)(region + TIDE_PAGE);
 	enum trust trust;
 
-	memcpy(head, &c->head, sizeof *head);
+	memcpy(head, region, sizeof *head);
 	trust = judge_head(o, head, why);
 	if (trust != RESUME || atomic_load(&c->current) != TIDE_MAP_RETIRED)
 		return trust;
@@ -353,7 +370,7 @@ judge_control(const struct opening *o, const struct tide_control *c,
 /* The value "control" of a whole LMDB file, if there is one. */
 static enum trust
 judge_store(struct opening *o, struct tide_store *store,
-    struct tide_control_head *head, struct tide_err *why)
+    struct tide_map_head *head, struct tide_err *why)
 {
 	struct tide_txn *txn = tide_txn_begin(store, false, why);
 	struct tide_bytes value;
@@ -368,12 +385,12 @@ judge_store(struct opening *o, struct tide_store *store,
 		    "%s: is an LMDB file, but no map of Tidemark's; move it "
 		    "away or set live_file",
 		    o->path);
-	} else if (value.size < sizeof(struct tide_control) + TIDE_PAGE ||
+	} else if (value.size < sizeof(struct tide_control) + 2 * TIDE_PAGE ||
 	    region_start(value, &start, &offset, why) < 0) {
 		(void)tide_err_set(why, "%s: its head is damaged", o->path);
 		trust = KEEP_ASIDE;
 	} else {
-		trust = judge_control(o, (const void *)start, head, why);
+		trust = judge_control(o, start, head, why);
 	}
 	tide_txn_abort(txn);
 	return trust;
@@ -397,7 +414,7 @@ check_store(void *path, struct tide_err *err)
 static enum trust
 judge_whole(struct opening *o, struct tide_err *why)
 {
-	struct tide_control_head head;
+	struct tide_map_head head;
 	struct tide_store *store;
 	enum trust trust;
 

@@ -28,8 +28,17 @@
 #include <string.h>
 #include <time.h>
 
-#include "tidemark/base/clock.h"
+#include "tidemark/archive/archive.h"
 #include "tidemark/archive/sealer.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/map/control.h"
+#include "tidemark/map/map.h"
+#include "tidemark/map/window.h"
+#include "tidemark/shared/counters.h"
+#include "tidemark/shared/epoch.h"
+#include "tidemark/shared/slots.h"
 
 static uint64_t
 load(const _Atomic uint64_t *p)
@@ -150,7 +159,7 @@ archive_window(struct tide_sealer *s, const struct tide_window *w,
 		.until_ms = load(&w->closed_ms) };
 	unsigned i;
 
-	tide_window_describe(&r, w, &s->map->control->head);
+	tide_window_describe(&r, w, s->map->head);
 
 	if (is_over(s, w))
 		note_overfill(s, window(s, number));

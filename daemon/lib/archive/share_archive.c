@@ -11,6 +11,14 @@
 #include <sys/random.h>
 
 #include "share_archive.h"
+#include "tidemark/archive/archive.h"
+#include "tidemark/archive/share_archive.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/reputation/counting.h"
+#include "tidemark/reputation/share.h"
 
 static const struct tide_bytes me_key = { "me", 2 };
 

@@ -5,7 +5,9 @@
 #ifndef REPUTATION_SHARE_ARCHIVE_H
 #define REPUTATION_SHARE_ARCHIVE_H
 
+#include "tidemark/archive/archive.h"
 #include "tidemark/archive/share_archive.h"
+#include "tidemark/base/bytes.h"
 
 #define TABLE TIDE_TABLE_SHARED
 

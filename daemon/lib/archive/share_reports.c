@@ -7,7 +7,16 @@
 
 #include "share_archive.h"
 #include "spam_archive.h"
+#include "tidemark/archive/archive.h"
+#include "tidemark/archive/share_archive.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/base/bytes.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/reputation/share.h"
+#include "tidemark/reputation/signature.h"
+#include "tidemark/reputation/spam.h"
 
 /* An own report, and its checksum. */
 struct stored_report {

@@ -5,6 +5,15 @@
 #include <string.h>
 
 #include "spam_archive.h"
+#include "tidemark/archive/archive.h"
+#include "tidemark/archive/spam_archive.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/reputation/signature.h"
+#include "tidemark/reputation/spam.h"
 
 static const struct tide_bytes head_key = { "head", 4 };
 

@@ -7,7 +7,11 @@
 #ifndef REPUTATION_SPAM_ARCHIVE_H
 #define REPUTATION_SPAM_ARCHIVE_H
 
+#include "tidemark/archive/archive.h"
 #include "tidemark/archive/spam_archive.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/reputation/signature.h"
+#include "tidemark/reputation/spam.h"
 
 #define SPAM_TABLE TIDE_TABLE_SPAM
 

@@ -5,6 +5,12 @@
 #include <string.h>
 
 #include "spam_archive.h"
+#include "tidemark/archive/archive.h"
+#include "tidemark/archive/spam_archive.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/err.h"
+#include "tidemark/reputation/spam.h"
 
 /* ---- filters ----------------------------------------------------------- */
 

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "tidemark/archive/store.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
 
 #define TABLES_MAX 16
 

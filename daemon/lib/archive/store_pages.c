@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "store_pages.h"
+#include "tidemark/base/err.h"
 
 #define HEAD 16u /* of a page */
 #define NODE 8u	 /* of a node */

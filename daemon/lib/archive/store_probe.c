@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tidemark/archive/store.h"
+#include "tidemark/base/err.h"
 
 /* ---- probe ------------------------------------------------------------- */
 

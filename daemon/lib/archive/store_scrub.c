@@ -34,6 +34,8 @@
 
 #include "store_pages.h"
 #include "tidemark/archive/store.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
 
 #define PIECE (1u << 20)
 #define TEXT_MAX 256u

@@ -11,7 +11,18 @@
 #include <string.h>
 
 #include "query_priv.h"
+#include "tidemark/archive/archive.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/ask/query.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/keys/address.h"
+#include "tidemark/map/map.h"
+#include "tidemark/map/window.h"
+#include "tidemark/memory/hbf.h"
+#include "tidemark/memory/recall.h"
+#include "tidemark/settings/config.h"
 
 static int
 hits_by_time(const void *a, const void *b)

@@ -8,6 +8,12 @@
 #include <string.h>
 
 #include "query_priv.h"
+#include "tidemark/archive/archive.h"
+#include "tidemark/ask/query.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
+#include "tidemark/map/acceptor.h"
+#include "tidemark/map/map.h"
 
 const char *
 tide_gap_reason(uint32_t kind)

@@ -6,7 +6,17 @@
 #include <string.h>
 
 #include "query_priv.h"
+#include "tidemark/archive/archive.h"
 #include "tidemark/archive/checkpoint.h"
+#include "tidemark/ask/query.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
+#include "tidemark/map/acceptor.h"
+#include "tidemark/map/map.h"
+#include "tidemark/map/window.h"
+#include "tidemark/memory/recall.h"
+#include "tidemark/settings/config.h"
 
 /* What a look into one window has brought. */
 struct look {
@@ -215,7 +225,7 @@ look_into_live(
 		r.shape[i] = *tide_window_shape(map, i);
 		words[i] = tide_window_words(map, w, i);
 	}
-	tide_window_describe(&r, w, &map->control->head);
+	tide_window_describe(&r, w, map->head);
 	if (r.until_ms < r.from_ms) /* open: it covers up to now */
 		r.until_ms =
 		    k->q->now_ms > r.from_ms ? k->q->now_ms : r.from_ms;

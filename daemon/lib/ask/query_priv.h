@@ -6,6 +6,10 @@
 #define QUERY_PRIV_H
 
 #include "tidemark/ask/query.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/map/acceptor.h"
+#include "tidemark/map/window.h"
 
 struct span {
 	uint64_t from_ms, until_ms;

@@ -17,6 +17,7 @@
 #include <math.h>
 
 #include "tidemark/base/bloom.h"
+#include "tidemark/base/hash.h"
 
 struct tide_bloom_shape
 tide_bloom_size(uint64_t n, double p)

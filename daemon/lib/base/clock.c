@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/units.h"
 
 const char *

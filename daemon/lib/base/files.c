@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
 
 static int

@@ -4,6 +4,7 @@
 #include <sys/random.h>
 #include <xxhash.h>
 
+#include "tidemark/base/err.h"
 #include "tidemark/base/hash.h"
 
 _Static_assert(

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tidemark/base/err.h"
 #include "tidemark/base/hash.h"
 
 void

@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
 #include "tidemark/base/line.h"
 

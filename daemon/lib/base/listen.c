@@ -13,6 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "tidemark/base/err.h"
 #include "tidemark/base/listen.h"
 
 #define BACKLOG 1024

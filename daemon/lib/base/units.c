@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "tidemark/base/err.h"
 #include "tidemark/base/units.h"
 
 /* Signed arithmetic on a parsed number stays safe. */

@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "tidemark/base/clock.h"
-#include "tidemark/egress/egress.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/units.h"
+#include "tidemark/egress/egress.h"
+#include "tidemark/keys/keys.h"
 
 #define BLANKS " \t\r\n"
 

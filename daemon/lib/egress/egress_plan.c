@@ -17,7 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tidemark/base/err.h"
 #include "tidemark/egress/egress.h"
+#include "tidemark/keys/keys.h"
 
 typedef unsigned __int128 u128;
 

@@ -4,7 +4,10 @@
 #include <sodium/crypto_shorthash.h>
 #include <string.h>
 
+#include "tidemark/base/err.h"
 #include "tidemark/flow/bans.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/settings/config.h"
 
 #define READ_TRIES 8
 

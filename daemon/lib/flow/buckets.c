@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "tidemark/flow/buckets.h"
-#include "tidemark/settings/config.h"
 #include "tidemark/flow/strings.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/epoch.h"
 
 _Static_assert(crypto_shorthash_KEYBYTES == 16, "SipHash's key");
 

@@ -1,7 +1,11 @@
 /*
  * classes - groups, profiles and tiers to numbers, and back.
  */
+#include "tidemark/base/err.h"
+#include "tidemark/flow/buckets.h"
 #include "tidemark/flow/classes.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/settings/sizing.h"
 
 static const unsigned ip_groups[] = { TIDE_OKIP, TIDE_UNIP, TIDE_CBIP };

@@ -42,6 +42,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/flow/distinct.h"
 
 #define PERIOD_BITS 20

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tidemark/base/err.h"
+#include "tidemark/flow/buckets.h"
 #include "tidemark/flow/flow_state.h"
+#include "tidemark/flow/pool.h"
 #include "tidemark/flow/strings.h"
 
 struct record {

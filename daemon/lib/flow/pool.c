@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "pool_priv.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/pool.h"
+#include "tidemark/flow/strings.h"
 
 #define START_LEVEL 1u /* of a new map's floors */
 

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tidemark/base/err.h"
+#include "tidemark/flow/buckets.h"
 #include "tidemark/flow/pool.h"
 #include "tidemark/flow/strings.h"
 

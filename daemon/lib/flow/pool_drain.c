@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "pool_priv.h"
+#include "tidemark/base/err.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/pool.h"
 
 /* Bytes a worker wrote: is there a whole record, and does it make sense? */
 static bool

@@ -3,6 +3,9 @@
  * forget is in pool.h).
  */
 #include "pool_priv.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/pool.h"
+#include "tidemark/flow/strings.h"
 
 struct forgetting {
 	struct tide_pool *p;

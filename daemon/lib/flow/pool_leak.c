@@ -3,6 +3,8 @@
  * that it reaches are looked at (C3).
  */
 #include "pool_priv.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/pool.h"
 
 /*
  * Where many run empty at once they are worked off in slices, between which

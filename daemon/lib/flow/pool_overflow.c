@@ -2,6 +2,9 @@
  * pool overflow - an overflow is told once, counted, and only then left (C2).
  */
 #include "pool_priv.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/pool.h"
+#include "tidemark/flow/strings.h"
 
 static bool
 report(struct tide_pool *p, uint32_t i, uint32_t mark, uint32_t times)

@@ -12,6 +12,7 @@
 #ifndef POOL_PRIV_H
 #define POOL_PRIV_H
 
+#include "tidemark/flow/buckets.h"
 #include "tidemark/flow/pool.h"
 #include "tidemark/flow/strings.h"
 

@@ -11,6 +11,10 @@
 #include <string.h>
 
 #include "pool_priv.h"
+#include "tidemark/base/err.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/pool.h"
+#include "tidemark/flow/strings.h"
 
 enum { UNSEEN, KEPT, DROPPED }; /* of a bucket, in p->seen */
 enum { UNUSED, FIRST, INNER };	/* of a unit of strings, in p->used */

@@ -3,6 +3,10 @@
  * the pool or the string space runs dry.
  */
 #include "pool_priv.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/pool.h"
+#include "tidemark/flow/strings.h"
+#include "tidemark/shared/slots.h"
 
 #define EVICT_BATCH 64u
 #define EVICT_LOOKS 4096u /* at most so many buckets looked at a time */

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "tidemark/flow/buckets.h"
 #include "tidemark/flow/strings.h"
 
 #define UNITS_MOST 15u /* the largest that a free list is kept for */

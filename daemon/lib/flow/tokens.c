@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "tokens_table.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/flow/tokens.h"
+#include "tidemark/settings/allowance.h"
 
 #define TRIES 4096u /* each lost try is another's success */
 

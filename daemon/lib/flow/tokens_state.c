@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include "tokens_table.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/flow/tokens.h"
 
 #define TRIES 64u
 

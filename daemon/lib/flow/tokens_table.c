@@ -61,6 +61,8 @@
  *        t_forget.c
  */
 #include "tokens_table.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/flow/tokens.h"
 
 /* For the test that stops, or dies, between two steps. */
 #ifndef TIDE_TOKENS_STEP

@@ -8,7 +8,9 @@
 #ifndef TOKENS_TABLE_H
 #define TOKENS_TABLE_H
 
+#include "tidemark/base/hash.h"
 #include "tidemark/flow/tokens.h"
+#include "tidemark/settings/allowance.h"
 
 #define VERSION_BITS 12
 #define VERSION_MASK ((1u << VERSION_BITS) - 1)

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "tidemark/base/hash.h"
 #include "tidemark/keys/address.h"
 
 #define ADDRESS_MAX 1024

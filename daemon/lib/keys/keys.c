@@ -5,6 +5,9 @@
 #include <stdio.h>
 
 #include "keys_priv.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/keys/keys.h"
 
 _Static_assert(TIDE_KEY_MAX <= UINT8_MAX, "a key's length fits its field");
 

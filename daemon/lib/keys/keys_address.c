@@ -9,6 +9,8 @@
 #include <stdio.h>
 
 #include "keys_priv.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/keys/keys.h"
 
 #define OVERLONG_SHOWN 64
 

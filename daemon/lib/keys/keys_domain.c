@@ -8,6 +8,8 @@
 #include <idn2.h>
 
 #include "keys_priv.h"
+#include "tidemark/base/err.h"
+#include "tidemark/keys/keys.h"
 
 static bool
 is_ascii(const struct keytext *t)

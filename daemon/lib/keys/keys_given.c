@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "tidemark/base/err.h"
 #include "tidemark/keys/keys.h"
 
 bool

@@ -10,6 +10,7 @@
  *   user+tag                     a tag of the user's own
  */
 #include "keys_priv.h"
+#include "tidemark/keys/keys.h"
 
 #define BATV_TAG 10
 

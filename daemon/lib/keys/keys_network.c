@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 
 #include "keys_priv.h"
+#include "tidemark/base/err.h"
+#include "tidemark/keys/keys.h"
 
 #define V4_AT 12	    /* where an IPv4 address lies in the 16 bytes */
 #define V4_BITS (V4_AT * 8) /* in front of it */

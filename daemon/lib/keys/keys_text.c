@@ -4,6 +4,7 @@
  * Only ASCII letters change case, whatever the locale says.
  */
 #include "keys_priv.h"
+#include "tidemark/keys/keys.h"
 
 void
 tide_keytext_add(struct keytext *t, const char *s, size_t n)

@@ -15,6 +15,7 @@
  * two lists for one is better than to take one for a million.
  */
 #include "keys_priv.h"
+#include "tidemark/keys/keys.h"
 
 #define SERIAL 3	 /* so many digits are no name but a number */
 #define SERIAL_HEX 4	 /* a word of hex digits, one of them decimal */

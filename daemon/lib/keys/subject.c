@@ -6,6 +6,8 @@
 #include <strings.h>
 
 #include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
+#include "tidemark/keys/keys.h"
 #include "tidemark/keys/subject.h"
 
 #define CLIENT_IPV6 64 /* the prefix at which clients are shown */

@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "tidemark/map/history.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
 
 const enum tide_counter tide_history_counter[TIDE_HISTORY_KINDS] = {
 	TIDE_COUNT_ACCEPTED, TIDE_COUNT_REFUSED, TIDE_COUNT_ABORTED,

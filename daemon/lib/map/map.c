@@ -11,10 +11,34 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tidemark/base/bloom.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/files.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/flow/bans.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/distinct.h"
+#include "tidemark/flow/tokens.h"
+#include "tidemark/map/acceptor.h"
+#include "tidemark/map/control.h"
+#include "tidemark/map/head.h"
+#include "tidemark/map/history.h"
 #include "tidemark/map/map.h"
+#include "tidemark/map/regions.h"
+#include "tidemark/map/table.h"
+#include "tidemark/map/window.h"
+#include "tidemark/reputation/addresses.h"
+#include "tidemark/reputation/bulk.h"
+#include "tidemark/reputation/counting.h"
+#include "tidemark/reputation/signature.h"
+#include "tidemark/reputation/spam.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
+#include "tidemark/shared/latency.h"
 #include "tidemark/shared/pages.h"
+#include "tidemark/shared/ring.h"
+#include "tidemark/shared/slots.h"
 
 const char *const tide_region_name[TIDE_REGIONS] = { "control", "acceptor",
 	"slots", "counters", "window0", "window1", "flow", "buckets",
@@ -32,8 +56,7 @@ tide_map_layout(void)
 		sizeof(struct tide_mailbox), sizeof(struct tide_ban),
 		sizeof(struct tide_tokens_slot),
 		sizeof(struct tide_distinct_sketch),
-		sizeof(struct tide_ring_entry),
-		sizeof(struct tide_control_head),
+		sizeof(struct tide_ring_entry), sizeof(struct tide_map_head),
 		sizeof(struct tide_addresses_head),
 		sizeof(struct tide_counting_desk), TIDE_COUNTING_STRIPES,
 		sizeof(struct tide_bulk_head), sizeof(struct tide_latency),
@@ -44,12 +67,11 @@ tide_map_layout(void)
 }
 
 size_t
-tide_map_region_length(
-    enum tide_region_id id, const struct tide_control_head *head)
+tide_map_region_length(enum tide_region_id id, const struct tide_map_head *head)
 {
 	switch (id) {
 	case TIDE_REGION_CONTROL:
-		return tide_pages(sizeof(struct tide_control));
+		return TIDE_PAGE + tide_pages(sizeof(struct tide_control));
 	case TIDE_REGION_ACCEPTOR:
 		return tide_pages(sizeof(struct tide_acceptor));
 	case TIDE_REGION_SLOTS:
@@ -89,27 +111,6 @@ tide_map_region_length(
 		    tide_pages(tide_bloom_bytes(&head->recipients)) +
 		    tide_pages(tide_bloom_bytes(&head->content));
 	}
-}
-
-tide_bloom_word *
-tide_window_senders(const struct tide_map *map, const struct tide_window *w)
-{
-	(void)map;
-	return (tide_bloom_word *)((char *)w + TIDE_PAGE);
-}
-
-tide_bloom_word *
-tide_window_recipients(const struct tide_map *map, const struct tide_window *w)
-{
-	return (tide_bloom_word *)((char *)w + TIDE_PAGE +
-	    tide_pages(tide_bloom_bytes(&map->control->head.senders)));
-}
-
-tide_bloom_word *
-tide_window_content(const struct tide_map *map, const struct tide_window *w)
-{
-	return (tide_bloom_word *)((char *)tide_window_recipients(map, w) +
-	    tide_pages(tide_bloom_bytes(&map->control->head.recipients)));
 }
 
 bool
@@ -228,12 +229,12 @@ static int
 check_regions(const struct tide_map *map, const struct tide_map_table *t,
     struct tide_err *err)
 {
-	const struct tide_control_head *h = &map->control->head;
+	const struct tide_map_head *h = map->head;
 	unsigned i;
 
 	if (h->magic != TIDE_MAP_MAGIC || h->instance != t->instance ||
 	    h->check !=
-		tide_hash_check(h, offsetof(struct tide_control_head, check)))
+		tide_hash_check(h, offsetof(struct tide_map_head, check)))
 		return tide_err_set(err, "%s: its head is damaged", t->live);
 	for (i = 0; i < TIDE_REGIONS; i++)
 		if (map->length[i] != tide_map_region_length(i, h))
@@ -244,47 +245,88 @@ check_regions(const struct tide_map *map, const struct tide_map_table *t,
 	return 0;
 }
 
+/* What is behind the pointers of a map, if it is not in a region itself. */
+struct attached {
+	struct tide_map map;
+	struct tide_flow flow;
+	struct tide_tokens tokens;
+	struct tide_distinct distinct;
+	struct tide_ring ring;
+	struct tide_addresses addresses;
+	struct tide_bulk bulk;
+	struct tide_spam spam;
+};
+
 static void
-name_regions(struct tide_map *map)
+name_flow(struct attached *a)
 {
+	struct tide_map *map = &a->map;
+	const struct tide_map_head *h = map->head;
+
+	tide_flow_attach(&a->flow, map->base[TIDE_REGION_FLOW],
+	    map->base[TIDE_REGION_BUCKETS], map->base[TIDE_REGION_MAILBOXES],
+	    &h->flow);
+	a->flow.epoch = &map->control->epoch;
+	map->flow = &a->flow;
+	map->bans = map->base[TIDE_REGION_BANS];
+	a->tokens =
+	    (struct tide_tokens){ .slots = map->base[TIDE_REGION_TOKENS],
+		    .capacity = h->accounts };
+	map->tokens = &a->tokens;
+	a->distinct =
+	    (struct tide_distinct){ .sketches = map->base[TIDE_REGION_DISTINCT],
+		    .capacity = h->accounts,
+		    .period_ms = TIDE_DISTINCT_PERIOD_MS };
+	map->distinct = &a->distinct;
+}
+
+static void
+name_reputation(struct attached *a)
+{
+	struct tide_map *map = &a->map;
+	const struct tide_map_head *h = map->head;
+
+	tide_addresses_attach(
+	    &a->addresses, map->base[TIDE_REGION_ADDRESSES], &h->addresses);
+	map->addresses = &a->addresses;
+	tide_bulk_attach(&a->bulk, &h->bulk, h->slots,
+	    map->base[TIDE_REGION_BULK], map->base[TIDE_REGION_NEIGHBOURS]);
+	map->bulk = &a->bulk;
+	tide_spam_attach(&a->spam, map->base[TIDE_REGION_SPAM], &h->spam);
+	map->spam = &a->spam;
+}
+
+static void
+name_regions(struct attached *a)
+{
+	struct tide_map *map = &a->map;
+	const struct tide_map_head *h = map->head;
+
+	map->key = &h->key;
+	map->profiles = &h->profiles;
 	map->acceptor = map->base[TIDE_REGION_ACCEPTOR];
 	map->slots = map->base[TIDE_REGION_SLOTS];
-	map->workers = (struct tide_workers){ map->slots,
-		map->control->head.slots, &map->control->epoch };
+	map->workers =
+	    (struct tide_workers){ map->slots, h->slots, &map->control->epoch };
 	map->counters = map->base[TIDE_REGION_COUNTERS];
 	map->window[0] = map->base[TIDE_REGION_WINDOW0];
 	map->window[1] = map->base[TIDE_REGION_WINDOW1];
-	map->bans = map->base[TIDE_REGION_BANS];
-	map->tokens =
-	    (struct tide_tokens){ .slots = map->base[TIDE_REGION_TOKENS],
-		    .capacity = map->control->head.accounts };
-	map->distinct =
-	    (struct tide_distinct){ .sketches = map->base[TIDE_REGION_DISTINCT],
-		    .capacity = map->control->head.accounts,
-		    .period_ms = TIDE_DISTINCT_PERIOD_MS };
-	map->ring = (struct tide_ring){
+	a->ring = (struct tide_ring){
 		.region = map->base[TIDE_REGION_DECISIONS],
-		.capacity = map->control->head.decisions,
+		.capacity = h->decisions,
 	};
-	tide_addresses_attach(&map->addresses, map->base[TIDE_REGION_ADDRESSES],
-	    &map->control->head.addresses);
-	tide_bulk_attach(&map->bulk, &map->control->head.bulk,
-	    map->control->head.slots, map->base[TIDE_REGION_BULK],
-	    map->base[TIDE_REGION_NEIGHBOURS]);
+	map->ring = &a->ring;
 	map->latency = map->base[TIDE_REGION_LATENCY];
 	map->history = map->base[TIDE_REGION_HISTORY];
-	tide_spam_attach(
-	    &map->spam, map->base[TIDE_REGION_SPAM], &map->control->head.spam);
-	tide_flow_attach(&map->flow, map->base[TIDE_REGION_FLOW],
-	    map->base[TIDE_REGION_BUCKETS], map->base[TIDE_REGION_MAILBOXES],
-	    &map->control->head.flow);
-	map->flow.epoch = &map->control->epoch;
+	name_flow(a);
+	name_reputation(a);
 }
 
 static int
-attach(struct tide_map *map, const struct tide_map_table *t,
+attach(struct attached *a, const struct tide_map_table *t,
     enum tide_map_role role, struct tide_err *err)
 {
+	struct tide_map *map = &a->map;
 	int fd, rc;
 
 	fd = open(
@@ -294,11 +336,13 @@ attach(struct tide_map *map, const struct tide_map_table *t,
 	rc = map_regions(map, fd, t, role, err);
 	(void)close(fd);
 	if (rc == 0) {
-		map->control = map->base[TIDE_REGION_CONTROL];
+		map->head = map->base[TIDE_REGION_CONTROL];
+		map->control = (void *)((char *)map->base[TIDE_REGION_CONTROL] +
+		    TIDE_PAGE);
 		rc = check_regions(map, t, err);
 	}
 	if (rc == 0)
-		name_regions(map);
+		name_regions(a);
 	return rc;
 }
 
@@ -308,21 +352,21 @@ tide_map_attach(
 {
 	char path[TIDE_PATH_MAX + 8];
 	struct tide_map_table table;
-	struct tide_map *map;
+	struct attached *a;
 	uint64_t id = 0;
 
 	(void)snprintf(path, sizeof path, "%s/map", runtime_dir);
 	if (read_table(path, &table, &id, err) < 0)
 		return NULL;
-	map = calloc(1, sizeof *map);
-	if (map == NULL) {
+	a = calloc(1, sizeof *a);
+	if (a == NULL) {
 		(void)tide_err_errno(err, "%s", path);
 		return NULL;
 	}
-	map->table_id = id;
-	if (attach(map, &table, role, err) == 0)
-		return map;
-	tide_map_detach(map);
+	a->map.table_id = id;
+	if (attach(a, &table, role, err) == 0)
+		return &a->map;
+	tide_map_detach(&a->map);
 	return NULL;
 }
 
@@ -336,7 +380,7 @@ tide_map_detach(struct tide_map *map)
 	for (i = 0; i < TIDE_REGIONS; i++)
 		if (map->base[i] != NULL)
 			(void)munmap(map->base[i], map->length[i]);
-	free(map);
+	free(map); /* the first of what is attached */
 }
 
 void

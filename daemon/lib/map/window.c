@@ -5,12 +5,23 @@
  * the open window, and number % 2 its region.  The burst (W3) sets bits and
  * counts; the collector's side is in sealer.c.
  */
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/map/control.h"
+#include "tidemark/map/head.h"
+#include "tidemark/map/map.h"
 #include "tidemark/map/window.h"
+#include "tidemark/memory/hbf.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
+#include "tidemark/shared/epoch.h"
+#include "tidemark/shared/pages.h"
+#include "tidemark/shared/slots.h"
 
 const struct tide_bloom_shape *
 tide_window_shape(const struct tide_map *map, enum tide_filter which)
 {
-	const struct tide_control_head *h = &map->control->head;
+	const struct tide_map_head *h = map->head;
 
 	switch (which) {
 	case TIDE_FILTER_SENDERS:
@@ -22,18 +33,17 @@ tide_window_shape(const struct tide_map *map, enum tide_filter which)
 	}
 }
 
+/* One after the other behind the window's own page, each on a page. */
 tide_bloom_word *
 tide_window_words(const struct tide_map *map, const struct tide_window *w,
     enum tide_filter which)
 {
-	switch (which) {
-	case TIDE_FILTER_SENDERS:
-		return tide_window_senders(map, w);
-	case TIDE_FILTER_RECIPIENTS:
-		return tide_window_recipients(map, w);
-	default:
-		return tide_window_content(map, w);
-	}
+	size_t at = TIDE_PAGE;
+	unsigned i;
+
+	for (i = 0; i < (unsigned)which; i++)
+		at += tide_pages(tide_bloom_bytes(tide_window_shape(map, i)));
+	return (tide_bloom_word *)((char *)w + at);
 }
 
 uint64_t
@@ -88,7 +98,7 @@ add_content(
 	uint64_t fresh;
 
 	add(&w->wire, t->wire);
-	if (t->text == NULL || map->control->head.memory == TIDE_MEMORY_OFF) {
+	if (t->text == NULL || map->head->memory == TIDE_MEMORY_OFF) {
 		add(&w->unread, 1);
 		return;
 	}

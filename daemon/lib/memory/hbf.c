@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/memory/hbf.h"
 
 struct tide_bloom_shape

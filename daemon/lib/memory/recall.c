@@ -5,6 +5,12 @@
 #include <string.h>
 
 #include "recall_priv.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/memory/hbf.h"
+#include "tidemark/memory/recall.h"
+#include "tidemark/settings/config.h"
 
 struct tide_recall *
 tide_recall_new(const struct tide_hash_key *key, enum tide_recall_kind kind)

@@ -10,6 +10,10 @@
 #include <math.h>
 
 #include "recall_priv.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/memory/hbf.h"
+#include "tidemark/memory/recall.h"
+#include "tidemark/settings/config.h"
 
 /* One excerpt, or piece, under one profile of one window. */
 struct trial {

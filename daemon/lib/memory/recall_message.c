@@ -11,6 +11,10 @@
 #include <stdlib.h>
 
 #include "recall_priv.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/memory/hbf.h"
+#include "tidemark/memory/recall.h"
+#include "tidemark/settings/config.h"
 
 /* A part under one profile. */
 struct reading {

@@ -5,6 +5,8 @@
 #ifndef MEMORY_RECALL_PRIV_H
 #define MEMORY_RECALL_PRIV_H
 
+#include "tidemark/base/hash.h"
+#include "tidemark/memory/hbf.h"
 #include "tidemark/memory/recall.h"
 
 #define ALIGNED_LEVELS 4u /* 0 to 3: their place follows from the class */

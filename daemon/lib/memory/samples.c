@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tidemark/base/hash.h"
 #include "tidemark/memory/hbf.h"
+#include "tidemark/text/text.h"
 
 /* One sequence of blocks. */
 struct sequence {

@@ -4,8 +4,14 @@
 #include <string.h>
 #include <strings.h>
 
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/keys/keys.h"
 #include "tidemark/reputation/addresses.h"
+#include "tidemark/shared/epoch.h"
 #include "tidemark/shared/pages.h"
+#include "tidemark/shared/slots.h"
 
 /* ---- the region -------------------------------------------------------- */
 

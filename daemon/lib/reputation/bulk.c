@@ -5,7 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tidemark/base/hash.h"
 #include "tidemark/reputation/bulk.h"
+#include "tidemark/reputation/counting.h"
+#include "tidemark/shared/epoch.h"
+#include "tidemark/shared/slots.h"
 
 #define LOOKS 8u /* at a count that turns meanwhile */
 

@@ -6,6 +6,8 @@
  */
 #include <math.h>
 
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/reputation/addresses.h"
 
 #define CELLS 16u /* in a word */

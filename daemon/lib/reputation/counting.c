@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "tidemark/base/hash.h"
 #include "tidemark/reputation/counting.h"
 
 #define BEYOND UINT32_MAX

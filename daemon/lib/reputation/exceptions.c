@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tidemark/base/err.h"
+#include "tidemark/reputation/addresses.h"
 #include "tidemark/reputation/exceptions.h"
 #include "tidemark/settings/published.h"
 

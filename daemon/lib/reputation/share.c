@@ -5,7 +5,11 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/reputation/counting.h"
 #include "tidemark/reputation/share.h"
+#include "tidemark/reputation/signature.h"
 #include "tidemark/reputation/spam.h"
 
 #define LEVEL 3 /* of compression: the cells are mostly zeros */

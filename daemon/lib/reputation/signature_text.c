@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tidemark/base/hash.h"
+#include "tidemark/reputation/signature.h"
 #include "tidemark/reputation/signature_text.h"
 
 static char *

@@ -12,7 +12,9 @@
 
 #include "sketch.h"
 #include "strip.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/reputation/signature.h"
+#include "tidemark/text/text.h"
 
 /*
  * A dozen words.  Below that there are greetings, signatures and "see

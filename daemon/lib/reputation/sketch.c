@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "sketch.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/reputation/signature.h"
 
 void
 tide_sketch_key(struct sketch *s, const struct tide_hash_key *key)

@@ -4,8 +4,14 @@
 #include <assert.h>
 #include <string.h>
 
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/reputation/signature.h"
 #include "tidemark/reputation/spam.h"
+#include "tidemark/shared/epoch.h"
 #include "tidemark/shared/pages.h"
+#include "tidemark/shared/slots.h"
 
 /*
  * The exact hashes decide alone and must not err.  Of the pairs many must be

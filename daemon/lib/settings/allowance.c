@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tidemark/base/err.h"
+#include "tidemark/base/units.h"
 #include "tidemark/settings/allowance.h"
 #include "tidemark/settings/config.h"
 

@@ -12,6 +12,9 @@
 #include <string.h>
 
 #include "config_read.h"
+#include "tidemark/base/err.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/settings/params.h"
 
 #define COMPLAINTS_SHOWN 100
 

@@ -10,12 +10,16 @@
 #include <string.h>
 
 #include "config_read.h"
-#include "tidemark/keys/keys.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/listen.h"
+#include "tidemark/base/units.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/settings/allowance.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/settings/overrides.h"
+#include "tidemark/settings/params.h"
 #include "tidemark/settings/ports.h"
 #include "tidemark/settings/sizing.h"
-#include "tidemark/base/units.h"
 
 #define HEADER_CHARS                 \
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZ" \

@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "config_read.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/nearest.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/settings/params.h"
 
 #define BLANK " \t"
 

@@ -8,8 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
 #include "tidemark/base/hash.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/settings/config_published.h"
 #include "tidemark/settings/params.h"
 

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "tidemark/base/err.h"
+#include "tidemark/keys/keys.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/settings/lists.h"
 

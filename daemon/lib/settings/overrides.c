@@ -8,6 +8,11 @@
 #include <string.h>
 
 #include "overrides_order.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/base/units.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/settings/allowance.h"
 #include "tidemark/settings/overrides.h"
 
 #define OVERRIDES_MOST 1000000u

@@ -5,7 +5,12 @@
 #include <string.h>
 
 #include "overrides_order.h"
+#include "tidemark/base/err.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/settings/allowance.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/settings/overrides.h"
+#include "tidemark/settings/published.h"
 
 #define OVERRIDES_MAGIC 0x737265766f646974ull /* "tidovers" */
 

@@ -7,9 +7,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "tidemark/base/err.h"
 #include "tidemark/base/nearest.h"
-#include "tidemark/settings/params.h"
 #include "tidemark/base/units.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/settings/params.h"
 
 static const char *const log_words[] = { "syslog", "stderr" };
 

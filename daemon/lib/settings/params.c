@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "tidemark/settings/config.h"
 #include "tidemark/settings/params.h"
 
 #define FIELD(type, field)                                      \

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tidemark/settings/config.h"
 #include "tidemark/settings/params.h"
 
 #define COLUMNS 76

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tidemark/base/err.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/settings/ports.h"
 

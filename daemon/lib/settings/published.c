@@ -9,8 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tidemark/settings/config.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/settings/published.h"
 
 #define PATH_ROOM (TIDE_PATH_MAX + 16)

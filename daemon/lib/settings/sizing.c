@@ -3,6 +3,8 @@
  */
 #include <stdbool.h>
 
+#include "tidemark/base/err.h"
+#include "tidemark/base/units.h"
 #include "tidemark/settings/sizing.h"
 
 typedef unsigned __int128 wide;

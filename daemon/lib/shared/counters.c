@@ -1,6 +1,7 @@
 /*
  * counters - the table, and reading it.
  */
+#include "tidemark/settings/config.h"
 #include "tidemark/shared/counters.h"
 
 const struct tide_counter_info tide_counter_info[TIDE_COUNTER_COUNT] = {

@@ -4,6 +4,8 @@
 #include <time.h>
 
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/shared/epoch.h"
 #include "tidemark/shared/latency.h"
 #include "tidemark/shared/slots.h"
 

@@ -10,6 +10,8 @@
 #include <xxhash.h>
 
 #include "text_priv.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/text/text.h"
 
 struct tide_digest {
 	XXH3_state_t *state;

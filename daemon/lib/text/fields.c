@@ -288,7 +288,8 @@ lower_token(const char *from, const char *stop, char *to, size_t size)
 }
 
 static void
-read_type(struct tide_content *c, struct tide_charset *cs, const char *value)
+read_type(
+    struct tide_content_fields *c, struct tide_charset *cs, const char *value)
 {
 	struct parameters all;
 
@@ -308,7 +309,7 @@ read_type(struct tide_content *c, struct tide_charset *cs, const char *value)
 
 static void
 read_disposition(
-    struct tide_content *c, struct tide_charset *cs, const char *value)
+    struct tide_content_fields *c, struct tide_charset *cs, const char *value)
 {
 	char name[NAME_MAX_BYTES];
 	struct parameters all;
@@ -325,7 +326,7 @@ read_disposition(
 }
 
 static void
-read_encoding(struct tide_content *c, const char *value)
+read_encoding(struct tide_content_fields *c, const char *value)
 {
 	char token[32];
 
@@ -341,7 +342,7 @@ read_encoding(struct tide_content *c, const char *value)
 }
 
 void
-tide_content_field(struct tide_content *c, struct tide_charset *cs,
+tide_content_field(struct tide_content_fields *c, struct tide_charset *cs,
     const char *name, const char *value)
 {
 	if (strcasecmp(name, "content-type") == 0 && !c->has_type)

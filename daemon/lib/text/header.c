@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "text_priv.h"
+#include "tidemark/text/text.h"
 
 void
 tide_header_begin(struct tide_text *t, bool of_message)

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "text_priv.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/text/text.h"
 
 bool
 tide_part_number(struct tide_text *t)
@@ -138,7 +140,7 @@ is_html(const char *type)
 static void
 begin_stages(struct tide_text *t)
 {
-	const struct tide_content *c = &t->content;
+	const struct tide_content_fields *c = &t->content;
 
 	tide_transfer_begin(
 	    &t->transfer, c->encoding, (struct tide_out){ to_readers, t });
@@ -163,7 +165,7 @@ begin_stages(struct tide_text *t)
 void
 tide_leaf_begin(struct tide_text *t)
 {
-	const struct tide_content *c = &t->content;
+	const struct tide_content_fields *c = &t->content;
 
 	if (!tide_part_number(t)) {
 		t->where = TIDE_IN_NOTHING;

@@ -14,6 +14,8 @@
 #include <string.h>
 
 #include "text_priv.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/text/text.h"
 
 void
 tide_mime_begin(struct tide_text *t)
@@ -132,7 +134,7 @@ is_message(const char *type)
 void
 tide_mime_body(struct tide_text *t)
 {
-	struct tide_content *c = &t->content;
+	struct tide_content_fields *c = &t->content;
 	const struct tide_level *around =
 	    t->depth > 0 ? &t->level[t->depth - 1] : NULL;
 

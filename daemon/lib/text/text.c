@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "text_priv.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/settings/config.h"
+#include "tidemark/text/text.h"
 
 const char *const tide_part_kind_name[TIDE_PART_KINDS] = { "header", "text",
 	"link", "file" };

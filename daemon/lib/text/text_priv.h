@@ -22,6 +22,7 @@
 #include <iconv.h>
 #include <stdbool.h>
 
+#include "tidemark/base/hash.h"
 #include "tidemark/text/text.h"
 
 /* Where a stage puts what it made. */
@@ -158,7 +159,7 @@ int tide_uu_line(const char *line, size_t length, char out[64]);
 #define LABEL_MAX 48
 
 /* What the Content-* fields of one part say. */
-struct tide_content {
+struct tide_content_fields {
 	char type[TYPE_MAX]; /* lower case, "" if it was not said */
 	char boundary[BOUNDARY_MAX];
 	char charset[LABEL_MAX];
@@ -172,7 +173,7 @@ struct tide_content {
  * Take a field over, if it is one of them.  Where one comes twice the first
  * counts, which is what mail readers take; a second was added on the way.
  */
-void tide_content_field(struct tide_content *, struct tide_charset *,
+void tide_content_field(struct tide_content_fields *, struct tide_charset *,
     const char *name, const char *value);
 
 /* Decode a header's value: UTF-8 to out. */
@@ -265,7 +266,7 @@ struct tide_text {
 	size_t header_bytes;
 	size_t field_used;
 	char *field; /* caps.header_bytes + 1; also the preamble */
-	struct tide_content content;
+	struct tide_content_fields content;
 
 	/* the body that is being read, leaf.c */
 	struct tide_part part;

@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "text_priv.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/text/text.h"
 
 /* "begin 644 name", whose name is taken. */
 static bool

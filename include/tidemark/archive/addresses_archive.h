@@ -9,8 +9,10 @@
 #ifndef TIDEMARK_ADDRESSES_ARCHIVE_H
 #define TIDEMARK_ADDRESSES_ARCHIVE_H
 
-#include "tidemark/reputation/addresses.h"
 #include "tidemark/archive/archive.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/reputation/addresses.h"
 
 struct tide_stored_list {
 	uint64_t version;  /* grows with each list */

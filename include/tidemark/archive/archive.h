@@ -14,11 +14,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tidemark/base/bloom.h"
-#include "tidemark/base/hash.h"
-#include "tidemark/map/map.h"
 #include "tidemark/archive/store.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/files.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/map/acceptor.h"
 #include "tidemark/map/window.h"
+#include "tidemark/settings/config.h"
 
 #define TIDE_ARCHIVE_FORMAT 2u
 #define TIDE_CHUNK (1u << 20) /* bytes of a filter in one value */
@@ -44,6 +47,8 @@ enum tide_window_flag {
 	TIDE_WINDOW_WAS_OVERFILLED = 1,
 	TIDE_WINDOW_WAS_RESTORED = 2 /* from a checkpoint; ends there */
 };
+
+struct tide_map_head; /* map/head.h */
 
 struct tide_window_record {
 	uint32_t format;
@@ -136,7 +141,7 @@ tide_window_record_read(struct tide_bytes, struct tide_window_record *copy);
 
 /* What the map says of a window; number and times are the caller's. */
 void tide_window_describe(struct tide_window_record *,
-    const struct tide_window *, const struct tide_control_head *);
+    const struct tide_window *, const struct tide_map_head *);
 
 /*
  * The names behind a record's profiles: stored under their tags, and found

@@ -8,6 +8,7 @@
 #define TIDEMARK_CARRIED_H
 
 #include "tidemark/map/map.h"
+#include "tidemark/settings/config.h"
 
 enum tide_carried_part {
 	TIDE_CARRIED_BUCKETS,  /* flow_state.h */

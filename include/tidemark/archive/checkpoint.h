@@ -15,6 +15,8 @@
 #include "tidemark/archive/archive.h"
 #include "tidemark/archive/carried.h"
 #include "tidemark/map/map.h"
+#include "tidemark/map/window.h"
+#include "tidemark/reputation/counting.h"
 
 int tide_checkpoint_write(struct tide_archive *, const struct tide_map *,
     uint64_t now_ms, struct tide_err *);

@@ -10,6 +10,7 @@
 
 #include "tidemark/archive/archive.h"
 #include "tidemark/map/map.h"
+#include "tidemark/map/window.h"
 
 struct tide_sealer {
 	struct tide_map *map;

@@ -17,6 +17,7 @@
 #define TIDEMARK_SHARE_ARCHIVE_H
 
 #include "tidemark/archive/archive.h"
+#include "tidemark/reputation/counting.h"
 #include "tidemark/reputation/share.h"
 
 #define TIDE_SHARE_KEPT 8u /* exports that a delta can start from */

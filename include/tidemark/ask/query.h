@@ -14,6 +14,7 @@
 #include "tidemark/archive/archive.h"
 #include "tidemark/map/map.h"
 #include "tidemark/memory/recall.h"
+#include "tidemark/settings/config.h"
 
 struct tide_question {
 	const char *from, *to;		  /* addresses; NULL: whoever */

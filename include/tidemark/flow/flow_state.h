@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 
+#include "tidemark/flow/buckets.h"
 #include "tidemark/flow/pool.h"
 
 /* All buckets that hold anything; *bytes is to be freed. */

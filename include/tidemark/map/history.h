@@ -28,6 +28,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tidemark/settings/config.h"
 #include "tidemark/shared/counters.h"
 
 #define TIDE_HISTORY_ROWS 64u /* more than the 61 that 60 differences need */

@@ -6,16 +6,48 @@
 #ifndef TIDEMARK_WINDOW_H
 #define TIDEMARK_WINDOW_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#include "tidemark/map/map.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/hash.h"
+
+struct tide_map;
+struct tide_slot;
+struct tide_harvest; /* memory/hbf.h */
 
 enum tide_filter {
 	TIDE_FILTER_SENDERS,
 	TIDE_FILTER_RECIPIENTS,
 	TIDE_FILTER_CONTENT,
 	TIDE_FILTERS
+};
+
+enum tide_window_state {
+	TIDE_WINDOW_IDLE, /* zeroed, waiting for its turn */
+	TIDE_WINDOW_OPEN,
+	TIDE_WINDOW_SEALING, /* closed or closing; not yet in the archive */
+	TIDE_WINDOW_CLEARING /* in the archive; being zeroed */
+};
+
+struct tide_window {
+	_Atomic uint32_t state; /* enum tide_window_state */
+	_Atomic uint32_t overfilled;
+	_Atomic uint64_t number;
+	_Atomic uint64_t opened_ms; /* wall */
+	_Atomic uint64_t closed_ms; /* wall; set when sealing starts */
+	_Alignas(64) _Atomic uint64_t messages;
+	_Atomic uint64_t senders; /* elements that were new */
+	_Atomic uint64_t recipients;
+	_Atomic uint64_t content;
+	_Atomic uint64_t cut;	   /* messages of which a part was left out */
+	_Atomic uint64_t unread;   /* and all of the text */
+	_Atomic uint64_t wire;	   /* bytes of mail */
+	_Atomic uint64_t text;	   /* and of text in it */
+	_Atomic uint64_t longest;  /* blocks of the longest part */
+	_Atomic uint64_t profiles; /* a bit for each that was used */
 };
 
 /* What one message leaves behind. */

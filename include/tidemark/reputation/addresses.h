@@ -39,10 +39,11 @@
 #include <stdint.h>
 
 #include "tidemark/base/bloom.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/keys/keys.h"
 #include "tidemark/shared/epoch.h"
 #include "tidemark/shared/slots.h"
-#include "tidemark/base/err.h"
-#include "tidemark/keys/keys.h"
 
 /* ---- cells, wherever they lie ------------------------------------------ */
 

@@ -32,6 +32,7 @@
 #ifndef TIDEMARK_BULK_H
 #define TIDEMARK_BULK_H
 
+#include "tidemark/base/hash.h"
 #include "tidemark/reputation/counting.h"
 #include "tidemark/shared/epoch.h"
 #include "tidemark/shared/slots.h"

@@ -8,6 +8,9 @@
 #include "../../../milter/policy/answer.h"
 #include "../../../milter/policy/request.h"
 #include "check.h"
+#include "tidemark/base/err.h"
+#include "tidemark/flow/verdict.h"
+#include "tidemark/settings/config.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 #define HEAD "request=smtpd_access_policy\n"

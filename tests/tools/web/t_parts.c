@@ -12,6 +12,7 @@
 #include "../../../tools/web/mask.h"
 #include "../../../tools/web/sheet.h"
 #include "check.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/listen.h"
 
 /* ---- forms ------------------------------------------------------------- */

@@ -12,6 +12,16 @@
 #include "fixture.h"
 #include "tidemark/archive/archive.h"
 #include "tidemark/archive/checkpoint.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/ask/query.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/map/acceptor.h"
+#include "tidemark/map/head.h"
+#include "tidemark/map/window.h"
+#include "tidemark/settings/config.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 

@@ -8,9 +8,27 @@
 
 #include "check.h"
 #include "fixture.h"
+#include "tidemark/archive/archive.h"
+#include "tidemark/archive/carried.h"
 #include "tidemark/archive/checkpoint.h"
-#include "tidemark/base/clock.h"
 #include "tidemark/archive/sealer.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/ask/query.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/base/units.h"
+#include "tidemark/flow/tokens.h"
+#include "tidemark/map/control.h"
+#include "tidemark/map/head.h"
+#include "tidemark/map/map.h"
+#include "tidemark/map/window.h"
+#include "tidemark/settings/allowance.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
+#include "tidemark/shared/epoch.h"
 
 #define T0 1000000ull
 
@@ -191,7 +209,7 @@ restored_by_name(void)
 	    0);
 	take.key = tide_tokens_key(&archive.key, 1, "ann", 3);
 	take.allowance = a;
-	CHECK_INT(tide_tokens_take(&map->tokens, &take, tide_clock_mono_ms()),
+	CHECK_INT(tide_tokens_take(map->tokens, &take, tide_clock_mono_ms()),
 	    TIDE_TOKENS_TAKEN);
 	write_at(T0 + 50);
 	tide_sealer_close(&sealer);
@@ -206,12 +224,11 @@ restored_by_name(void)
 	CHECK_INT(tide_counter_get(map->counters, 1, TIDE_COUNT_MESSAGES), 7);
 	CHECK_INT(tide_counter_get(map->counters, 2, TIDE_COUNT_MESSAGES), 5);
 	CHECK_INT(
-	    tide_tokens_load(&map->tokens,
-		taken.part[TIDE_CARRIED_TOKENS].bytes,
+	    tide_tokens_load(map->tokens, taken.part[TIDE_CARRIED_TOKENS].bytes,
 		taken.part[TIDE_CARRIED_TOKENS].size, tide_clock_mono_ms(), 0),
 	    1);
-	CHECK_INT(tide_tokens_level(
-		      &map->tokens, take.key, &a, tide_clock_mono_ms()) /
+	CHECK_INT(
+	    tide_tokens_level(map->tokens, take.key, &a, tide_clock_mono_ms()) /
 		1000,
 	    7);
 	tide_carried_free(&taken);
@@ -297,15 +314,15 @@ large_windows(void)
 	fixture_open_archive(&config, &archive);
 	map = fixture_make_map(&config, &archive);
 	CHECK_INT(tide_sealer_open(&sealer, map, &archive, T0, &err), 0);
-	words = tide_window_senders(map, map->window[1]);
+	words = tide_window_words(map, map->window[1], TIDE_FILTER_SENDERS);
 	atomic_store(&words[0], 1);
 	atomic_store(&words[200000], 2);
-	atomic_store(&words[map->control->head.senders.bits / 64 - 1], 3);
+	atomic_store(&words[map->head->senders.bits / 64 - 1], 3);
 	write_at(T0 + 1);
 	CHECK_INT(tide_checkpoint_load(&archive, &c, &err), 1);
 	CHECK_INT(c.words[0][0][0], 1);
 	CHECK_INT(c.words[0][0][200000], 2);
-	CHECK_INT(c.words[0][0][map->control->head.senders.bits / 64 - 1], 3);
+	CHECK_INT(c.words[0][0][map->head->senders.bits / 64 - 1], 3);
 	tide_checkpoint_free(&c);
 	end();
 }

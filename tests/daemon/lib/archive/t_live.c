@@ -12,10 +12,21 @@
 
 #include "check.h"
 #include "fixture.h"
-#include "tidemark/base/clock.h"
-#include "tidemark/base/hash.h"
 #include "tidemark/archive/live.h"
 #include "tidemark/archive/store.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/files.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/map/control.h"
+#include "tidemark/map/head.h"
+#include "tidemark/map/map.h"
+#include "tidemark/map/regions.h"
+#include "tidemark/map/table.h"
+#include "tidemark/map/window.h"
+#include "tidemark/memory/hbf.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 
@@ -91,12 +102,12 @@ made(void)
 	CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_MADE);
 	CHECK(strstr(why.text, "live.mdb: is not there") != NULL);
 	map = attached(&c, TIDE_MAP_TOOL);
-	CHECK_INT(map->control->head.slots, 4);
-	CHECK_INT(map->control->head.senders.bits, 4096);
+	CHECK_INT(map->head->slots, 4);
+	CHECK_INT(map->head->senders.bits, 4096);
 	CHECK_INT(atomic_load(&map->control->epoch), 1);
 	CHECK_INT(atomic_load(&map->control->current), 0);
 	CHECK_INT(atomic_load(&map->window[0]->state), TIDE_WINDOW_IDLE);
-	CHECK(memcmp(&map->control->head.key, &key, sizeof key) == 0);
+	CHECK(memcmp(map->key, &key, sizeof key) == 0);
 	tide_map_detach(map);
 	CHECK(stat(fixture_live_path(&c), &st) == 0);
 	CHECK_MSG(st.st_blocks * 512 >= st.st_size, "the file is sparse");
@@ -133,7 +144,7 @@ outgrown(void)
 	CHECK_INT(mark(&c), 4711); /* the old one, to be retired */
 	CHECK_INT(open_live(&c, true, &why), TIDE_LIVE_MADE);
 	map = attached(&c, TIDE_MAP_TOOL);
-	CHECK_INT(map->control->head.senders.capacity, 5000);
+	CHECK_INT(map->head->senders.capacity, 5000);
 	tide_map_detach(map);
 	CHECK_INT(mark(&c), 0);
 	c.max_workers = 5;
@@ -220,50 +231,50 @@ head_at(const char *bytes, size_t size)
 }
 
 static void
-change_head(const struct tide_config *c,
-    void (*change)(struct tide_control_head *), bool right_check)
+change_head(const struct tide_config *c, void (*change)(struct tide_map_head *),
+    bool right_check)
 {
 	size_t size, at;
 	char *bytes = fixture_slurp(fixture_live_path(c), &size);
-	struct tide_control_head h;
+	struct tide_map_head h;
 
 	at = head_at(bytes, size);
 	memcpy(&h, bytes + at, sizeof h);
 	change(&h);
 	if (right_check)
-		h.check = tide_hash_check(
-		    &h, offsetof(struct tide_control_head, check));
+		h.check =
+		    tide_hash_check(&h, offsetof(struct tide_map_head, check));
 	memcpy(bytes + at, &h, sizeof h);
 	fixture_spit(fixture_live_path(c), bytes, size);
 	free(bytes);
 }
 
 static void
-other_boot(struct tide_control_head *h)
+other_boot(struct tide_map_head *h)
 {
 	h->boot_id[0] = h->boot_id[0] == 'f' ? 'e' : 'f';
 }
 
 static void
-older_version(struct tide_control_head *h)
+older_version(struct tide_map_head *h)
 {
 	h->version--;
 }
 
 static void
-other_layout(struct tide_control_head *h)
+other_layout(struct tide_map_head *h)
 {
 	h->layout ^= 0x10000;
 }
 
 static void
-no_magic(struct tide_control_head *h)
+no_magic(struct tide_map_head *h)
 {
 	h->magic = 0;
 }
 
 static void
-absurd_slots(struct tide_control_head *h)
+absurd_slots(struct tide_map_head *h)
 {
 	h->slots = 4000000000u;
 }
@@ -273,7 +284,7 @@ changed_heads(void)
 {
 	static const struct head_case {
 		const char *name;
-		void (*change)(struct tide_control_head *);
+		void (*change)(struct tide_map_head *);
 		bool right_check, kept_aside;
 		const char *says;
 	} cases[] = {
@@ -583,9 +594,9 @@ worker(void)
 	CHECK(!can_write(map->control));
 	CHECK(!can_write(acceptor));
 	CHECK(!can_write(map->bans));
-	CHECK(!can_write(map->flow.head));
-	CHECK(can_write(&map->flow.bucket[1]));
-	CHECK(can_write(map->flow.mailbox));
+	CHECK(!can_write(map->flow->head));
+	CHECK(can_write(&map->flow->bucket[1]));
+	CHECK(can_write(map->flow->mailbox));
 	CHECK(can_write(map->slots));
 	CHECK(can_write(map->counters));
 	CHECK(can_write((char *)map->window[0] + 5000));

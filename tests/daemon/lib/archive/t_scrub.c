@@ -11,6 +11,10 @@
 #include "check.h"
 #include "fixture.h"
 #include "tidemark/archive/store.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/keys/keys.h"
 #include "tidemark/keys/subject.h"
 
 #define RECORDS 400u

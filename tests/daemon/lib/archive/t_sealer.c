@@ -8,9 +8,20 @@
 
 #include "check.h"
 #include "fixture.h"
+#include "tidemark/archive/archive.h"
 #include "tidemark/archive/live.h"
 #include "tidemark/archive/sealer.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/ask/query.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
+#include "tidemark/map/control.h"
+#include "tidemark/map/map.h"
 #include "tidemark/map/window.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
+#include "tidemark/shared/epoch.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 #define T0 1000000ull

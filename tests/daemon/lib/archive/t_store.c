@@ -12,6 +12,8 @@
 #include "check.h"
 #include "fixture.h"
 #include "tidemark/archive/store.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 #define PAGE 4096u

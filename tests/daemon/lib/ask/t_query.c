@@ -9,11 +9,20 @@
 
 #include "check.h"
 #include "fixture.h"
+#include "tidemark/archive/archive.h"
 #include "tidemark/archive/checkpoint.h"
-#include "tidemark/ask/query.h"
 #include "tidemark/archive/sealer.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/ask/query.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/keys/address.h"
+#include "tidemark/map/acceptor.h"
+#include "tidemark/map/control.h"
+#include "tidemark/map/map.h"
 #include "tidemark/map/window.h"
+#include "tidemark/settings/config.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 

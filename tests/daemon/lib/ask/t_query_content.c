@@ -9,11 +9,24 @@
 #include "check.h"
 #include "content.h"
 #include "fixture.h"
+#include "tidemark/archive/archive.h"
 #include "tidemark/archive/checkpoint.h"
-#include "tidemark/ask/query.h"
 #include "tidemark/archive/sealer.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/ask/query.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/keys/address.h"
+#include "tidemark/map/acceptor.h"
+#include "tidemark/map/head.h"
+#include "tidemark/map/map.h"
 #include "tidemark/map/window.h"
+#include "tidemark/memory/hbf.h"
+#include "tidemark/memory/recall.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
+#include "tidemark/text/text.h"
 
 static struct tide_config config;
 static struct tide_archive archive;
@@ -72,10 +85,9 @@ static void
 pass_most(
     unsigned profile, const char *from, const char *text, bool cut, size_t most)
 {
-	const struct tide_hash_key *key = &map->control->head.key;
+	const struct tide_hash_key *key = map->key;
 	const struct tide_part part = { .kind = TIDE_PART_TEXT };
-	struct tide_samples *s =
-	    tide_samples_new(key, map->control->head.memory, most);
+	struct tide_samples *s = tide_samples_new(key, map->head->memory, most);
 	struct tide_text_sink sink = tide_samples_sink(s);
 	struct tide_hash sender[2];
 	struct tide_harvest h;
@@ -83,8 +95,7 @@ pass_most(
 		.sender = sender, .profile = profile, .cut = cut, .wire = 2000
 	};
 
-	tide_samples_begin(
-	    s, tide_hbf_profile(map->control->head.profiles.name[profile]));
+	tide_samples_begin(s, tide_hbf_profile(map->profiles->name[profile]));
 	sink.begin(sink.arg, &part);
 	if (text != NULL)
 		sink.text(sink.arg, text, strlen(text));

@@ -8,6 +8,7 @@
 #include "check.h"
 #include "fixture.h"
 #include "tidemark/base/bloom.h"
+#include "tidemark/base/hash.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 

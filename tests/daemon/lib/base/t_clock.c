@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 #define NOW 1800000000000ull /* 2027-01-15T08:00:00Z */

@@ -15,6 +15,7 @@
 #include "check.h"
 #include "fixture.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))

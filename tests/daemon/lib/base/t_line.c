@@ -12,6 +12,7 @@
 
 #include "check.h"
 #include "fixture.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/line.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))

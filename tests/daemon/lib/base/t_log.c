@@ -10,9 +10,11 @@
 
 #include "check.h"
 #include "fixture.h"
-#include "tidemark/shared/counters.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/hash.h"
 #include "tidemark/base/log.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
 
 static const char *
 log_path(const char *name)

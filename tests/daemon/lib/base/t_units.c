@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/nearest.h"
 #include "tidemark/base/units.h"
 

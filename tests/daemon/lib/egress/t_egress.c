@@ -8,8 +8,14 @@
 
 #include "check.h"
 #include "fixture.h"
+#include "tidemark/archive/archive.h"
 #include "tidemark/archive/archive_egress.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
 #include "tidemark/egress/egress.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/settings/ports.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))

@@ -8,9 +8,16 @@
 
 #include "check.h"
 #include "fixture.h"
+#include "tidemark/archive/archive.h"
 #include "tidemark/archive/archive_bans.h"
-#include "tidemark/flow/bans.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/base/bytes.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/flow/bans.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/settings/config.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 #define T0 1000000ull

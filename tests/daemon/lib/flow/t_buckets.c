@@ -8,8 +8,12 @@
 
 #include "check.h"
 #include "flow_fixture.h"
+#include "tidemark/base/err.h"
+#include "tidemark/flow/buckets.h"
 #include "tidemark/flow/flow_state.h"
+#include "tidemark/flow/pool.h"
 #include "tidemark/flow/strings.h"
+#include "tidemark/shared/epoch.h"
 
 #define CLASSES 3u
 #define KEYS 300u

@@ -8,7 +8,11 @@
 
 #include "check.h"
 #include "flow_fixture.h"
+#include "tidemark/base/err.h"
+#include "tidemark/flow/buckets.h"
+#include "tidemark/flow/pool.h"
 #include "tidemark/flow/strings.h"
+#include "tidemark/shared/epoch.h"
 
 #define DEPTH 3u
 

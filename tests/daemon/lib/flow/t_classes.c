@@ -7,6 +7,8 @@
 #include "check.h"
 #include "tidemark/flow/buckets.h"
 #include "tidemark/flow/classes.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/settings/config.h"
 
 static void
 test_back_and_forth(void)

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "check.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/flow/distinct.h"
 #include "tidemark/flow/tokens.h"
 

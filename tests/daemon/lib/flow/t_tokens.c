@@ -7,7 +7,11 @@
 #include <string.h>
 
 #include "check.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/base/units.h"
 #include "tidemark/flow/tokens.h"
+#include "tidemark/settings/allowance.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 #define T0 1000000000000ull

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/keys/keys.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))

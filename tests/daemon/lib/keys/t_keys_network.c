@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 
 #include "check.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/keys/keys.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))

@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "tidemark/map/history.h"
+#include "tidemark/shared/counters.h"
 
 #define LAST (TIDE_HISTORY_SPANS - 1)
 #define T0 (1000 * 1000ull) /* second 1000, in the middle of a minute */

@@ -10,6 +10,10 @@
 #include "check.h"
 #include "content.h"
 #include "fixture.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/memory/hbf.h"
+#include "tidemark/text/text.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 

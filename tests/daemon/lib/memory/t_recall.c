@@ -9,6 +9,11 @@
 #include "check.h"
 #include "content.h"
 #include "fixture.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/memory/hbf.h"
+#include "tidemark/memory/recall.h"
+#include "tidemark/text/text.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 #define TEXT 5000u

@@ -10,8 +10,17 @@
 #include "check.h"
 #include "fixture.h"
 #include "tidemark/archive/addresses_archive.h"
+#include "tidemark/archive/archive.h"
 #include "tidemark/archive/exceptions_archive.h"
+#include "tidemark/archive/store.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/reputation/addresses.h"
 #include "tidemark/reputation/exceptions.h"
+#include "tidemark/settings/config.h"
 
 static struct tide_hash_key key;
 

@@ -8,10 +8,20 @@
 
 #include "check.h"
 #include "fixture.h"
-#include "tidemark/reputation/bulk.h"
+#include "tidemark/archive/archive.h"
+#include "tidemark/archive/carried.h"
 #include "tidemark/archive/checkpoint.h"
 #include "tidemark/archive/live.h"
 #include "tidemark/archive/sealer.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/map/control.h"
+#include "tidemark/map/head.h"
+#include "tidemark/map/map.h"
+#include "tidemark/reputation/bulk.h"
+#include "tidemark/reputation/counting.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/epoch.h"
 
 #define T0 1000000ull
 #define SPAN 1000u
@@ -28,7 +38,7 @@ start(void)
 	fixture_open_archive(&config, &archive);
 	map = fixture_make_map(&config, &archive);
 	memset(&turn, 0, sizeof turn);
-	tide_bulk_open(&map->bulk, T0);
+	tide_bulk_open(map->bulk, T0);
 }
 
 static void
@@ -41,7 +51,7 @@ end(void)
 static struct tide_hash
 message(const char *text)
 {
-	return tide_hash(&map->control->head.key, text, strlen(text));
+	return tide_hash(map->key, text, strlen(text));
 }
 
 static struct tide_bulk_count
@@ -49,7 +59,7 @@ insert(const char *text, uint32_t copies)
 {
 	struct tide_bulk_count c;
 
-	CHECK(tide_bulk_insert(&map->bulk, &map->slots[1].epoch,
+	CHECK(tide_bulk_insert(map->bulk, &map->slots[1].epoch,
 	    &map->control->epoch, 1, message(text), copies, &c));
 	CHECK_INT(atomic_load(&map->slots[1].epoch), 0);
 	return c;
@@ -60,14 +70,14 @@ count(const char *text)
 {
 	struct tide_bulk_count c;
 
-	CHECK(tide_bulk_look(&map->bulk, message(text), &c));
+	CHECK(tide_bulk_look(map->bulk, message(text), &c));
 	return tide_bulk_total(&c);
 }
 
 static bool
 round_at(uint64_t now_ms)
 {
-	return tide_bulk_round(&map->bulk, &map->workers, &turn, now_ms, SPAN);
+	return tide_bulk_round(map->bulk, &map->workers, &turn, now_ms, SPAN);
 }
 
 static void
@@ -127,17 +137,15 @@ test_grace(void)
 	CHECK(round_at(T0 + SPAN));
 	tide_epoch_enter(&map->slots[2].epoch, &map->control->epoch);
 	CHECK(!round_at(T0 + 2 * SPAN));
-	CHECK_INT(
-	    tide_counting_used(&map->control->head.bulk, map->bulk.own[1]),
-	    map->control->head.bulk.positions);
+	CHECK_INT(tide_counting_used(&map->head->bulk, map->bulk->own[1]),
+	    map->head->bulk.positions);
 	CHECK_INT(insert("a", 1).own, 1); /* the one before is out already */
 	CHECK(!round_at(T0 + 2 * SPAN));
 	tide_epoch_leave(&map->slots[2].epoch);
 	CHECK(round_at(T0 + 2 * SPAN + 5));
-	CHECK_INT(
-	    tide_counting_used(&map->control->head.bulk, map->bulk.own[1]), 0);
+	CHECK_INT(tide_counting_used(&map->head->bulk, map->bulk->own[1]), 0);
 	CHECK_INT(count("a"), 1);
-	CHECK_INT(atomic_load(&map->bulk.head->turn), 3 << 1 | 1);
+	CHECK_INT(atomic_load(&map->bulk->head->turn), 3 << 1 | 1);
 	end();
 }
 
@@ -152,7 +160,7 @@ test_resumed(void)
 	tide_epoch_enter(&map->slots[2].epoch, &map->control->epoch);
 	CHECK(!round_at(T0 + 2 * SPAN));
 	memset(&turn, 0, sizeof turn);
-	tide_bulk_open(&map->bulk, T0 + 2 * SPAN);
+	tide_bulk_open(map->bulk, T0 + 2 * SPAN);
 	CHECK(!round_at(T0 + 2 * SPAN));
 	tide_epoch_leave(&map->slots[2].epoch);
 	CHECK(round_at(T0 + 2 * SPAN));
@@ -165,9 +173,9 @@ neighbours_saw(const char *text, uint32_t copies, unsigned array)
 {
 	struct tide_counting_key key;
 
-	tide_counting_find(&map->bulk.filter, message(text), &key);
+	tide_counting_find(&map->bulk->filter, message(text), &key);
 	(void)tide_counting_insert(
-	    &map->bulk.filter, map->bulk.neighbours[array], &key, 0, copies);
+	    &map->bulk->filter, map->bulk->neighbours[array], &key, 0, copies);
 }
 
 static void
@@ -198,9 +206,9 @@ test_not_open(void)
 	fixture_config(&config);
 	fixture_open_archive(&config, &archive);
 	map = fixture_make_map(&config, &archive);
-	CHECK(!tide_bulk_insert(&map->bulk, &map->slots[1].epoch,
+	CHECK(!tide_bulk_insert(map->bulk, &map->slots[1].epoch,
 	    &map->control->epoch, 1, message("a"), 1, &c));
-	CHECK(!tide_bulk_look(&map->bulk, message("a"), &c));
+	CHECK(!tide_bulk_look(map->bulk, message("a"), &c));
 	CHECK(!round_at(T0));
 	end();
 }
@@ -236,7 +244,7 @@ test_checkpoint(void)
 	(void)insert("a", 2); /* lost with the map */
 	new_map(true);
 	CHECK_INT(tide_checkpoint_restore(&archive, map, &carried, &err), 1);
-	tide_bulk_open(&map->bulk, T0 + 5 * SPAN);
+	tide_bulk_open(map->bulk, T0 + 5 * SPAN);
 	CHECK_INT(count("a"), 9); /* neighbours: see t_share */
 	CHECK_INT(insert("a", 1).since_ms, T0);
 	CHECK(!round_at(T0 + 2 * SPAN - 1)); /* time goes on */
@@ -257,7 +265,7 @@ test_other_size(void)
 	CHECK_INT(tide_checkpoint_write(&archive, map, T0 + SPAN, &err), 0);
 	new_map(false);
 	CHECK_INT(tide_checkpoint_restore(&archive, map, &carried, &err), 1);
-	tide_bulk_open(&map->bulk, T0);
+	tide_bulk_open(map->bulk, T0);
 	CHECK_INT(count("a"), 0);
 	CHECK_INT(insert("a", 1).own, 1);
 	tide_carried_free(&carried);

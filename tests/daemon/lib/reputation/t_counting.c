@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/reputation/counting.h"
 
 #define SLOTS 200u

@@ -7,8 +7,16 @@
 
 #include "check.h"
 #include "fixture.h"
+#include "tidemark/archive/archive.h"
 #include "tidemark/archive/share_archive.h"
 #include "tidemark/archive/spam_archive.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/reputation/counting.h"
+#include "tidemark/reputation/share.h"
+#include "tidemark/reputation/signature.h"
+#include "tidemark/reputation/spam.h"
+#include "tidemark/settings/config.h"
 
 #define SPAN 1000u
 #define KEYS 40u

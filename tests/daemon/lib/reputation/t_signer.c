@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "check.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/reputation/signature.h"
+#include "tidemark/text/text.h"
 
 static const char story[] =
     "theparcelthatyouorderedlastweekcouldnotbedeliveredtoyouraddressbecause"

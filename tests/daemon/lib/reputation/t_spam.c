@@ -7,8 +7,16 @@
 
 #include "check.h"
 #include "fixture.h"
-#include "tidemark/reputation/signature_text.h"
+#include "tidemark/archive/archive.h"
 #include "tidemark/archive/spam_archive.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/reputation/signature.h"
+#include "tidemark/reputation/signature_text.h"
+#include "tidemark/reputation/spam.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/epoch.h"
+#include "tidemark/shared/slots.h"
 
 static struct tide_slot slots[2];
 static tide_epoch epoch = 1;

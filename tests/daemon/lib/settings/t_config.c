@@ -2,7 +2,9 @@
  * Good configurations, and what they come to.
  */
 #include "config_files.h"
+#include "tidemark/base/files.h"
 #include "tidemark/base/log.h"
+#include "tidemark/settings/config.h"
 
 static void
 accepted(struct tide_config *config, const char *text)

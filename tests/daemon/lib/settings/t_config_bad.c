@@ -2,6 +2,7 @@
  * Bad configurations, every one with its exact message.
  */
 #include "config_files.h"
+#include "tidemark/settings/config.h"
 
 static void
 refused(const char *text, const char *want)

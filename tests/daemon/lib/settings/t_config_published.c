@@ -7,7 +7,9 @@
 
 #include "check.h"
 #include "fixture.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/settings/config_published.h"
 
 static const char *

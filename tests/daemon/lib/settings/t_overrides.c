@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "check.h"
+#include "tidemark/base/err.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/settings/overrides.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))

@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "tidemark/settings/params.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/units.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/settings/params.h"
 
 static char *
 slurp(const char *path)

@@ -2,6 +2,8 @@
  * Sizing: limits to settings and settings to what they let through.
  */
 #include "check.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/units.h"
 #include "tidemark/settings/sizing.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))

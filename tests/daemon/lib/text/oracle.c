@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "oracle.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/text/text.h"
 
 static const struct tide_hash_key key = { { 7 } };

@@ -6,6 +6,8 @@
 
 #include "check.h"
 #include "transcript.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/text/text.h"
 
 struct row {
 	const char *name, *message, *want;

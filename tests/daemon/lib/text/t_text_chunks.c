@@ -10,6 +10,7 @@
 #include "check.h"
 #include "fixture.h"
 #include "transcript.h"
+#include "tidemark/text/text.h"
 
 #define MESSAGE_MAX 16384
 

@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "fixture.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/text/text.h"
 
 static const struct tide_hash_key key;
