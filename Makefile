@@ -98,7 +98,8 @@ BUILD_DEPS = gcc libc6-dev liblmdb-dev libmilter-dev libjemalloc-dev \
 TEST_DEPS  = $(BUILD_DEPS) m4 perl swaks sasl2-bin libsasl2-modules \
 	     libsasl2-modules-db libdb5.3 libldap-2.5-0 libnsl2 libsasl2-2 \
 	     libssl3 libwrap0 libicu72 lmdb-utils mandoc iproute2 nftables spin \
-	     libgmime-3.0-dev pkgconf tmux curl chromium chromium-driver
+	     libgmime-3.0-dev pkgconf tmux curl chromium chromium-driver \
+	     xz-utils
 DEB_DEPS   = $(BUILD_DEPS) debhelper dpkg-dev fakeroot lintian git \
 	     libgmime-3.0-dev pkgconf
 BOX_DEPS   = systemd util-linux iproute2 nftables perl curl
@@ -208,7 +209,7 @@ $(B)/tests/fuzz/t_setup $(B)/tests/fuzz/fuzz_setup: \
 	$(call obj,$(addprefix tools/setup/,mc.c postfix_cf.c postfix_edit.c \
 	postfix_list.c sendmail_cf.c text.c) tools/read/output.c)
 SCRIPTS  := $(wildcard $(addsuffix /t_*.sh,$(addprefix tests/,daemon milter \
-	milter/* tools tools/* tree race demo rig model reproduce)))
+	milter/* tools tools/* tree race demo rig model reproduce upgrade)))
 
 REMEMBERED = $(B)/tests/load/remembered
 REPRODUCE  = $(B)/tests/reproduce/reproduce
