@@ -74,9 +74,12 @@ restore(struct collector *c, const char *why, struct tide_err *err)
 		    "what came after it is a gap",
 		    why,
 		    tide_clock_show(c->carried.taken_ms, when, sizeof when));
-	else if (rc == 0)
+	if (rc > 0 && err->text[0] != '\0')
+		tide_log(TIDE_LOG_WARNING,
+		    "not restored, since it cannot be read: %s", err->text);
+	if (rc == 0)
 		tide_log(TIDE_LOG_INFO, "live map made (%s)", why);
-	else
+	if (rc < 0)
 		tide_log(TIDE_LOG_ERROR,
 		    "live map made anew (%s), without a checkpoint: %s", why,
 		    err->text);
@@ -86,18 +89,14 @@ restore(struct collector *c, const char *why, struct tide_err *err)
 /* Windows go to the archive; counters and what is known of senders are
  * carried over. */
 static int
-retire_map(
-    struct collector *c, struct tide_counters *kept, struct tide_err *err)
+retire_map(struct collector *c, struct tide_err *err)
 {
 	uint64_t now = tide_clock_wall_ms();
-	int rc = -1;
+	int rc = tide_sealer_retire(&c->sealer, now, RETIRE_MS, err);
 
-	if (tide_sealer_open(&c->sealer, c->map, &c->archive, now, err) == 0)
-		rc = tide_sealer_retire(&c->sealer, now, RETIRE_MS, err);
 	tide_sealer_close(&c->sealer);
 	if (rc < 0)
 		return -1;
-	memcpy(kept, c->map->counters, sizeof *kept);
 	return tide_carried_take(&c->carried, c->map, now, err);
 }
 
@@ -105,8 +104,9 @@ retire_map(
 static void
 carry_bulk(struct tide_map *to, const struct tide_map *from)
 {
-	if (memcmp(&to->head->bulk, &from->head->bulk, sizeof to->head->bulk) ==
-	    0)
+	if (from->bulk != NULL &&
+	    memcmp(&to->head->bulk, &from->head->bulk, sizeof to->head->bulk) ==
+		0)
 		tide_bulk_carry(to->bulk, from->bulk);
 	else
 		tide_log(TIDE_LOG_WARNING, "bulk counts begin anew");
@@ -116,44 +116,72 @@ carry_bulk(struct tide_map *to, const struct tide_map *from)
 static void
 carry_measurements(struct tide_map *to, const struct tide_map *from)
 {
-	if (memcmp(to->profiles, from->profiles, sizeof to->head->profiles) !=
-	    0)
+	if (memcmp(to->profiles, from->profiles, sizeof *to->profiles) != 0)
 		return;
-	memcpy((void *)to->latency, (const void *)from->latency,
-	    sizeof *to->latency);
-	memcpy((void *)to->history, (const void *)from->history,
-	    sizeof *to->history);
+	if (from->latency != NULL)
+		memcpy((void *)to->latency, (const void *)from->latency,
+		    sizeof *to->latency);
+	if (from->history != NULL)
+		memcpy((void *)to->history, (const void *)from->history,
+		    sizeof *to->history);
 }
 
-/* The map has other sizes, or other profiles: a new one with what the old one
- * knew. */
+/* What an old map has in a form that this version cannot read. */
+static void
+tell_losses(const struct tide_map *old)
+{
+	if (old->flow == NULL)
+		tide_log(TIDE_LOG_WARNING,
+		    "buckets begin anew: those of the "
+		    "old map are of another form");
+	if (old->tokens == NULL)
+		tide_log(TIDE_LOG_WARNING,
+		    "allowances begin anew: those of "
+		    "the old map are of another form");
+	if (old->distinct == NULL)
+		tide_log(TIDE_LOG_WARNING,
+		    "estimates begin anew: those of "
+		    "the old map are of another form");
+}
+
+/* The map has other sizes or profiles, or is of another version: a new one
+ * with what the old one knew. */
 static int
 replace_outgrown(struct collector *c, const char *why, struct tide_err *err)
 {
-	struct tide_counters *kept = malloc(sizeof *kept);
-	struct tide_map *old = NULL;
-	int rc;
+	struct tide_map *old = c->map;
 
-	if (kept == NULL)
-		return tide_err_errno(err, "replacing the live map");
-	rc = retire_map(c, kept, err);
-	if (rc == 0) {
-		old = c->map;
-		rc = tide_live_open(&c->config, &c->archive.key, true, &c->map,
-			 err) == TIDE_LIVE_MADE
-		    ? 0
-		    : -1;
+	if (retire_map(c, err) < 0)
+		return -1;
+	if (tide_live_open(&c->config, &c->archive.key, true, &c->map, err) !=
+	    TIDE_LIVE_MADE) {
+		tide_map_detach(old);
+		return -1;
 	}
-	if (rc == 0) {
-		carry_bulk(c->map, old);
-		carry_measurements(c->map, old);
-		tide_counters_carry(c->map->counters, c->map->profiles, kept,
-		    &c->carried.profiles);
-		tide_log(TIDE_LOG_INFO, "live map made anew (%s)", why);
-	}
+	tide_log(TIDE_LOG_INFO, "live map made anew (%s)", why);
+	tell_losses(old);
+	carry_bulk(c->map, old);
+	carry_measurements(c->map, old);
+	tide_carried_count(&c->carried, c->map);
+	atomic_store(&c->map->control->bypass_until_ms,
+	    atomic_load(&old->control->bypass_until_ms));
 	tide_map_detach(old);
-	free(kept);
-	return rc;
+	return 0;
+}
+
+static int
+put_aside(struct collector *c, const char *why, struct tide_err *err)
+{
+	char path[TIDE_PATH_MAX], aside[TIDE_PATH_MAX + 16];
+
+	(void)tide_config_live(&c->config, path, sizeof path);
+	(void)snprintf(aside, sizeof aside, "%s.damaged", path);
+	tide_log(TIDE_LOG_ERROR, "%s; kept as %s", why, aside);
+	tide_sealer_close(&c->sealer);
+	tide_map_detach(c->map);
+	if (rename(path, aside) < 0)
+		return tide_err_errno(err, "%s", path);
+	return 0;
 }
 
 static int
@@ -169,7 +197,11 @@ open_map(struct collector *c, struct tide_err *err)
 	case TIDE_LIVE_MADE:
 		return restore(c, why.text, err);
 	case TIDE_LIVE_OUTGROWN:
-		return replace_outgrown(c, why.text, err);
+		if (tide_sealer_open(&c->sealer, c->map, &c->archive,
+			tide_clock_wall_ms(), err) == 0)
+			return replace_outgrown(c, why.text, err);
+		why = *err; /* it contradicts itself */
+		return put_aside(c, why.text, err) == 0 ? open_map(c, err) : -1;
 	default:
 		*err = why;
 		return -1;
@@ -180,16 +212,7 @@ open_map(struct collector *c, struct tide_err *err)
 static int
 remake_map(struct collector *c, const char *why, struct tide_err *err)
 {
-	char path[TIDE_PATH_MAX], aside[TIDE_PATH_MAX + 16];
-
-	(void)tide_config_live(&c->config, path, sizeof path);
-	(void)snprintf(aside, sizeof aside, "%s.damaged", path);
-	tide_log(TIDE_LOG_ERROR, "%s; kept as %s", why, aside);
-	tide_sealer_close(&c->sealer);
-	tide_map_detach(c->map);
-	if (rename(path, aside) < 0)
-		return tide_err_errno(err, "%s", path);
-	if (open_map(c, err) < 0)
+	if (put_aside(c, why, err) < 0 || open_map(c, err) < 0)
 		return -1;
 	return tide_sealer_open(
 	    &c->sealer, c->map, &c->archive, tide_clock_wall_ms(), err);

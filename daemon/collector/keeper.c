@@ -253,7 +253,7 @@ load_carried(struct collector *c)
 	int class[TIDE_CLASSES];
 	unsigned buckets, tokens, distinct;
 
-	if (from->part[0].bytes == NULL && from->part[1].bytes == NULL)
+	if (from->taken_ms == 0)
 		return;
 	tide_classes_translate(&from->profiles, c->map->profiles, class);
 	buckets =

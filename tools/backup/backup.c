@@ -357,7 +357,6 @@ describe(struct making *m)
 	struct backup *b = &m->b;
 
 	b->format = BACKUP_FORMAT;
-	b->layout = tide_map_layout();
 	b->archive = TIDE_ARCHIVE_FORMAT;
 	b->made_ms = tide_clock_wall_ms();
 	(void)snprintf(b->version, sizeof b->version, "%s", TIDE_VERSION);

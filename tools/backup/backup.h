@@ -31,7 +31,6 @@ struct backup_file {
 struct backup {
 	uint32_t format;
 	char version[32];
-	uint32_t layout;  /* of the live map: tide_map_layout() */
 	uint32_t archive; /* TIDE_ARCHIVE_FORMAT */
 	char node[256];
 	uint64_t made_ms;  /* when the copying began */

@@ -133,7 +133,6 @@ print_manifest(const struct backup *b, FILE *out)
 
 	(void)fprintf(out, "tidemark-backup %u\n", b->format);
 	(void)fprintf(out, "version %s\n", b->version);
-	(void)fprintf(out, "layout %08x\n", b->layout);
 	(void)fprintf(out, "archive %u\n", b->archive);
 	(void)fprintf(out, "node %s\n", b->node);
 	(void)fprintf(out, "made %" PRIu64 " %s\n", b->made_ms,
@@ -257,7 +256,7 @@ read_line(struct backup *b, char *line)
 	else if (strcmp(line, "node") == 0)
 		(void)snprintf(b->node, sizeof b->node, "%s", rest);
 	else if (strcmp(line, "layout") == 0)
-		return sscanf(rest, "%" SCNx32, &b->layout) == 1;
+		return true; /* of 0.1: the checkpoint says it itself now */
 	else if (strcmp(line, "archive") == 0)
 		return sscanf(rest, "%" SCNu32, &b->archive) == 1;
 	else if (strcmp(line, "made") == 0)

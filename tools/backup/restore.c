@@ -32,6 +32,8 @@
 #include "../read/output.h"
 #include "../tool.h"
 #include "backup.h"
+#include "tidemark/archive/archive.h"
+#include "tidemark/archive/checkpoint.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
@@ -355,14 +357,26 @@ tell(const struct restoring *r)
 	    r->config.state_dir);
 }
 
+/* What of it the daemon will not be able to take over. */
 static void
 warn(const struct restoring *r)
 {
-	if (r->b.layout != tide_map_layout())
-		complain("the backup was made by another build (%s): levels, "
-			 "allowances and the window that was open cannot be "
-			 "taken over; the rest can",
-		    r->b.version);
+	struct tide_checkpoint checkpoint = { 0 };
+	struct tide_archive archive;
+	struct tide_err err;
+
+	if (tide_archive_open(&archive, r->dir, TIDE_ARCHIVE_FROZEN, 0, &err) <
+	    0)
+		return; /* it was looked through before */
+	if (tide_checkpoint_load(&archive, &checkpoint, &err) < 0)
+		complain("%s: levels, allowances and the window that was open "
+			 "cannot be taken over; the rest can",
+		    err.text);
+	else if (checkpoint.lacks.text[0] != '\0')
+		complain("this cannot be taken over: %s; the rest can",
+		    checkpoint.lacks.text);
+	tide_checkpoint_free(&checkpoint);
+	tide_archive_close(&archive);
 }
 
 static int

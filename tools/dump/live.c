@@ -179,7 +179,7 @@ put_window(struct dump *d, const struct view *v, unsigned i)
 
 	view_window(v, i, &w);
 	fact_begin(d, "live_window");
-	fact_text(d, "region", tide_region_name[TIDE_REGION_WINDOW0 + i]);
+	fact_text(d, "region", tide_region[TIDE_REGION_WINDOW0 + i].name);
 	fact_text(d, "state", w.state);
 	fact_number(d, "number", w.number);
 	fact_time(d, "opened", w.opened_ms);

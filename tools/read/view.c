@@ -53,7 +53,7 @@ take_geometry(struct view *v, struct tide_err *err)
 		if (v->map->length[i] < tide_map_region_length(i, &head))
 			return tide_err_set(err,
 			    "region %s of the live map is too short",
-			    tide_region_name[i]);
+			    tide_region[i].name);
 	return 0;
 }
 

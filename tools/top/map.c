@@ -109,7 +109,7 @@ show(const struct top *t, size_t row, unsigned column, int width,
 	out->text[0] = '\0';
 	if (column == NAME)
 		(void)snprintf(
-		    out->text, TOP_TEXT, "%s", tide_region_name[row]);
+		    out->text, TOP_TEXT, "%s", tide_region[row].name);
 	else if (column == WHAT)
 		(void)snprintf(out->text, TOP_TEXT, "%s", uses[row].what);
 	else if (column == BYTES)

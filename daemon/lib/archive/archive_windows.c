@@ -65,6 +65,13 @@ record_check(const struct tide_window_record *r)
 	return tide_hash_check(r, offsetof(struct tide_window_record, check));
 }
 
+void
+tide_window_record_seal(struct tide_window_record *r)
+{
+	r->format = TIDE_WINDOW_FORMAT;
+	r->check = record_check(r);
+}
+
 const struct tide_window_record *
 tide_window_record_read(
     struct tide_bytes value, struct tide_window_record *copy)
@@ -74,7 +81,7 @@ tide_window_record_read(
 	if (value.size != sizeof *copy)
 		return NULL;
 	memcpy(copy, value.data, sizeof *copy);
-	if (copy->format != TIDE_ARCHIVE_FORMAT ||
+	if (copy->format != TIDE_WINDOW_FORMAT ||
 	    copy->check != record_check(copy))
 		return NULL;
 	for (i = 0; i < TIDE_FILTERS; i++)
@@ -161,7 +168,6 @@ tide_archive_put_window(struct tide_archive *a, struct tide_window_record *r,
 	struct tide_txn *txn;
 	unsigned i;
 
-	r->format = TIDE_ARCHIVE_FORMAT;
 	for (i = 0; i < TIDE_FILTERS; i++) {
 		if (is_folded(r, i))
 			tide_bloom_fold(&r->shape[i], words[i],
@@ -169,7 +175,7 @@ tide_archive_put_window(struct tide_archive *a, struct tide_window_record *r,
 		r->ones[i] = tide_bloom_ones(
 		    &r->shape[i], (const tide_bloom_word *)words[i]);
 	}
-	r->check = record_check(r);
+	tide_window_record_seal(r);
 	txn = tide_txn_begin(a->store, true, err);
 	if (txn == NULL)
 		return -1;

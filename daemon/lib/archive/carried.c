@@ -12,10 +12,18 @@
 #include "tidemark/flow/tokens.h"
 #include "tidemark/map/head.h"
 #include "tidemark/map/map.h"
+#include "tidemark/shared/counters.h"
+
+const struct tide_carried_kind tide_carried_kind[TIDE_CARRIED_PARTS] = {
+	[TIDE_CARRIED_BUCKETS] = { "buckets", 1 },
+	[TIDE_CARRIED_TOKENS] = { "tokens", 1 },
+	[TIDE_CARRIED_DISTINCT] = { "distinct", 1 },
+	[TIDE_CARRIED_COUNTERS] = { "counters", 1 },
+};
 
 /* Whole words, so that they can be copied and summed as such. */
 static int
-pad(struct tide_carried *c, enum tide_carried_part part, struct tide_err *err)
+pad(struct tide_carried *c, enum tide_carried_id part, struct tide_err *err)
 {
 	size_t size = c->part[part].size;
 	char *padded = realloc(c->part[part].bytes, size + 8);
@@ -28,9 +36,22 @@ pad(struct tide_carried *c, enum tide_carried_part part, struct tide_err *err)
 	return 0;
 }
 
+/* Of an old map, its own counts and what we have counted in it since. */
+static int
+save_counters(const struct tide_map *map, char **bytes, size_t *size,
+    struct tide_err *err)
+{
+	if (map->old_counters.value != NULL &&
+	    tide_counters_save(map->old_counters.value, map->old_counters.names,
+		bytes, size, err) < 0)
+		return -1;
+	return tide_counters_save(
+	    &map->counters->value[0][0], tide_counters_names, bytes, size, err);
+}
+
 static int
 save(struct tide_carried *c, const struct tide_map *map,
-    enum tide_carried_part part, struct tide_err *err)
+    enum tide_carried_id part, struct tide_err *err)
 {
 	char **bytes = &c->part[part].bytes;
 	size_t *size = &c->part[part].size;
@@ -38,12 +59,20 @@ save(struct tide_carried *c, const struct tide_map *map,
 
 	switch (part) {
 	case TIDE_CARRIED_BUCKETS:
+		if (map->flow == NULL)
+			return 0;
 		return tide_flow_save(map->flow, bytes, size, err);
 	case TIDE_CARRIED_TOKENS:
+		if (map->tokens == NULL)
+			return 0;
 		return tide_tokens_save(map->tokens, mono, bytes, size, err);
 	case TIDE_CARRIED_DISTINCT:
+		if (map->distinct == NULL)
+			return 0;
 		return tide_distinct_save(
 		    map->distinct, mono, bytes, size, err);
+	case TIDE_CARRIED_COUNTERS:
+		return save_counters(map, bytes, size, err);
 	case TIDE_CARRIED_PARTS:
 		break;
 	}
@@ -58,10 +87,10 @@ tide_carried_take(struct tide_carried *c, const struct tide_map *map,
 
 	memset(c, 0, sizeof *c);
 	c->taken_ms = now_ms;
-	c->profiles = map->head->profiles;
+	c->profiles = *map->profiles;
 	for (i = 0; i < TIDE_CARRIED_PARTS; i++)
-		if (save(c, map, (enum tide_carried_part)i, err) < 0 ||
-		    pad(c, (enum tide_carried_part)i, err) < 0) {
+		if (save(c, map, (enum tide_carried_id)i, err) < 0 ||
+		    pad(c, (enum tide_carried_id)i, err) < 0) {
 			tide_carried_free(c);
 			return -1;
 		}
@@ -78,4 +107,14 @@ tide_carried_free(struct tide_carried *c)
 		c->part[i].bytes = NULL;
 		c->part[i].size = 0;
 	}
+}
+
+void
+tide_carried_count(const struct tide_carried *c, struct tide_map *map)
+{
+	const char *bytes = c->part[TIDE_CARRIED_COUNTERS].bytes;
+
+	if (bytes != NULL)
+		(void)tide_counters_load(map->counters, map->profiles, bytes,
+		    c->part[TIDE_CARRIED_COUNTERS].size, &c->profiles);
 }

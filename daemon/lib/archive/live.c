@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "v01.h"
 #include "tidemark/archive/live.h"
 #include "tidemark/archive/store.h"
 #include "tidemark/base/bloom.h"
@@ -29,9 +31,13 @@
 #include "tidemark/reputation/counting.h"
 #include "tidemark/reputation/spam.h"
 #include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
 #include "tidemark/shared/pages.h"
 
 static const char *const tables[] = { "regions", NULL };
+
+/* The names of the counters of a map, beside its regions. */
+#define COUNTER_NAMES "counter names"
 
 struct opening {
 	const struct tide_config *config;
@@ -39,6 +45,10 @@ struct opening {
 	struct tide_map_head head; /* as this configuration wants it */
 	struct tide_map_table table;
 	char path[TIDE_PATH_MAX];
+	/* of a map that another version has made */
+	bool is_old;
+	size_t words_at;
+	char *counter_names;
 };
 
 /* ---- the head ---------------------------------------------------------- */
@@ -80,9 +90,6 @@ plan_head(
 	struct tide_map_head *h = &o->head;
 
 	memset(h, 0, sizeof *h);
-	h->magic = TIDE_MAP_MAGIC;
-	h->version = TIDE_MAP_VERSION;
-	h->layout = tide_map_layout();
 	h->made_ms = tide_clock_wall_ms();
 	h->key = *key;
 	h->senders = tide_bloom_size(c->window_senders, c->window_error);
@@ -102,7 +109,7 @@ plan_head(
 	if (getrandom(&h->instance, sizeof h->instance, 0) !=
 	    (ssize_t)sizeof h->instance)
 		return tide_err_errno(err, "drawing an instance number");
-	h->check = tide_hash_check(h, offsetof(struct tide_map_head, check));
+	tide_map_head_seal(h);
 	return 0;
 }
 
@@ -145,12 +152,13 @@ region_start(struct tide_bytes value, const char **start, uint64_t *offset,
 	return 0;
 }
 
+/* Of an old map, what is there, as long as it is. */
 static int
 find_region(struct opening *o, struct tide_txn *txn, unsigned i,
     const struct tide_map_head *head, struct tide_err *err)
 {
 	struct tide_region_place *place = &o->table.region[i];
-	const char *name = tide_region_name[i], *start;
+	const char *name = tide_region[i].name, *start;
 	struct tide_bytes value;
 	int found;
 
@@ -159,13 +167,16 @@ find_region(struct opening *o, struct tide_txn *txn, unsigned i,
 	if (found < 0)
 		return -1;
 	if (found == 0)
-		return tide_err_set(err, "%s: has no region %s", o->path, name);
-	if (value.size != reserved_length(i, head))
+		return o->is_old
+		    ? 0
+		    : tide_err_set(err, "%s: has no region %s", o->path, name);
+	if (value.size < 2 * TIDE_PAGE || value.size % TIDE_PAGE != 0 ||
+	    (!o->is_old && value.size != reserved_length(i, head)))
 		return tide_err_set(err, "%s: region %s has %zu bytes, not %zu",
 		    o->path, name, value.size, reserved_length(i, head));
 	if (region_start(value, &start, &place->offset, err) < 0)
 		return -1;
-	place->length = tide_map_region_length(i, head);
+	place->length = value.size - TIDE_PAGE;
 	(void)snprintf(place->name, sizeof place->name, "%s", name);
 	return 0;
 }
@@ -176,18 +187,22 @@ check_place(const struct opening *o, const struct tide_map_head *head,
     struct tide_err *err)
 {
 	struct tide_map_head seen;
+	char page[TIDE_PAGE];
 	ssize_t n;
 	int fd = open(o->path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return tide_err_errno(err, "%s", o->path);
-	n = pread(fd, &seen, sizeof seen,
+	n = pread(fd, page, sizeof page,
 	    (off_t)o->table.region[TIDE_REGION_CONTROL].offset);
 	(void)close(fd);
-	if (n != (ssize_t)sizeof seen || memcmp(&seen, head, sizeof seen) != 0)
-		return tide_err_set(err,
-		    "%s: LMDB laid the regions out in an unknown way", o->path);
-	return 0;
+	if (n == (ssize_t)sizeof page &&
+	    (tide_map_head_read(&seen, page) == TIDE_HEAD_SOUND ||
+		tide_v01_head(page, &seen)) &&
+	    seen.instance == head->instance)
+		return 0;
+	return tide_err_set(
+	    err, "%s: LMDB laid the regions out in an unknown way", o->path);
 }
 
 static int
@@ -212,7 +227,7 @@ static int
 reserve_region(
     struct opening *o, struct tide_txn *txn, unsigned i, struct tide_err *err)
 {
-	const char *name = tide_region_name[i], *start;
+	const char *name = tide_region[i].name, *start;
 	size_t length = reserved_length(i, &o->head);
 	struct tide_control *control;
 	struct tide_map_head *head;
@@ -249,6 +264,13 @@ reserve_regions(
 			tide_txn_abort(txn);
 			return -1;
 		}
+	}
+	if (tide_txn_put(txn, 0,
+		tide_bytes(COUNTER_NAMES, strlen(COUNTER_NAMES)),
+		tide_bytes(tide_counters_names, strlen(tide_counters_names)),
+		err) < 0) {
+		tide_txn_abort(txn);
+		return -1;
 	}
 	return tide_txn_commit(txn, err);
 }
@@ -295,26 +317,34 @@ make_file(struct opening *o, struct tide_err *err)
 enum trust { RESUME, OUTGROWN, REMAKE, KEEP_ASIDE, REFUSE };
 
 static enum trust
+outgrown(const struct opening *o)
+{
+	return o->replace ? REMAKE : OUTGROWN;
+}
+
+static bool
+has_our_sizes(const struct tide_map_head *h, const struct tide_map_head *want)
+{
+	return memcmp(&h->senders, &want->senders, sizeof h->senders) == 0 &&
+	    memcmp(&h->recipients, &want->recipients, sizeof h->recipients) ==
+	    0 &&
+	    memcmp(&h->content, &want->content, sizeof h->content) == 0 &&
+	    h->memory == want->memory &&
+	    memcmp(&h->flow, &want->flow, sizeof h->flow) == 0 &&
+	    memcmp(&h->addresses, &want->addresses, sizeof h->addresses) == 0 &&
+	    memcmp(&h->bulk, &want->bulk, sizeof h->bulk) == 0 &&
+	    memcmp(&h->spam, &want->spam, sizeof h->spam) == 0 &&
+	    h->bans == want->bans && h->accounts == want->accounts &&
+	    h->decisions == want->decisions && h->slots == want->slots;
+}
+
+/* A head that could be read, of whatever version. */
+static enum trust
 judge_head(const struct opening *o, const struct tide_map_head *h,
     struct tide_err *why)
 {
 	const struct tide_map_head *want = &o->head;
 
-	if (h->magic != TIDE_MAP_MAGIC ||
-	    h->check !=
-		tide_hash_check(h, offsetof(struct tide_map_head, check))) {
-		(void)tide_err_set(why,
-		    h->magic == TIDE_MAP_MAGIC && h->version != want->version
-			? "%s: is of another version, or its head is damaged"
-			: "%s: its head is damaged",
-		    o->path);
-		return KEEP_ASIDE;
-	}
-	if (h->version != want->version || h->layout != want->layout) {
-		(void)tide_err_set(why,
-		    "%s: was made by another version of Tidemark", o->path);
-		return REMAKE;
-	}
 	if (want->boot_id[0] == '\0' ||
 	    strcmp(h->boot_id, want->boot_id) != 0) {
 		(void)tide_err_set(
@@ -326,45 +356,85 @@ judge_head(const struct opening *o, const struct tide_map_head *h,
 		    why, "%s: belongs to another archive", o->path);
 		return REMAKE;
 	}
+	if (o->is_old) {
+		(void)tide_err_set(why,
+		    "%s: was made by another version of Tidemark", o->path);
+		return outgrown(o);
+	}
 	if (memcmp(&h->profiles, &want->profiles, sizeof h->profiles) != 0) {
 		(void)tide_err_set(why,
 		    "%s: has other profiles than the configuration, or in "
 		    "another order",
 		    o->path);
-		return o->replace ? REMAKE : OUTGROWN;
+		return outgrown(o);
 	}
-	if (memcmp(&h->senders, &want->senders, sizeof h->senders) != 0 ||
-	    memcmp(&h->recipients, &want->recipients, sizeof h->recipients) !=
-		0 ||
-	    memcmp(&h->content, &want->content, sizeof h->content) != 0 ||
-	    h->memory != want->memory ||
-	    memcmp(&h->flow, &want->flow, sizeof h->flow) != 0 ||
-	    memcmp(&h->addresses, &want->addresses, sizeof h->addresses) != 0 ||
-	    memcmp(&h->bulk, &want->bulk, sizeof h->bulk) != 0 ||
-	    memcmp(&h->spam, &want->spam, sizeof h->spam) != 0 ||
-	    h->bans != want->bans || h->accounts != want->accounts ||
-	    h->decisions != want->decisions || h->slots != want->slots) {
+	if (!has_our_sizes(h, want)) {
 		(void)tide_err_set(
 		    why, "%s: has other sizes than the configuration", o->path);
-		return o->replace ? REMAKE : OUTGROWN;
+		return outgrown(o);
 	}
 	return RESUME;
 }
 
+/* Read the head, of this version or another one that we know. */
+static bool
+read_head(struct opening *o, const char *region, struct tide_map_head *head,
+    struct tide_err *why)
+{
+	enum tide_head_state state = tide_map_head_read(head, region);
+
+	o->words_at = TIDE_PAGE;
+	o->is_old = state != TIDE_HEAD_SOUND;
+	if (state == TIDE_HEAD_SOUND) {
+		o->is_old = tide_map_head_lacks(head) != NULL;
+		return true;
+	}
+	o->words_at = TIDE_V01_WORDS_AT;
+	if (tide_v01_head(region, head))
+		return true;
+	(void)tide_err_set(why,
+	    state == TIDE_HEAD_OTHER
+		? "%s: is of another version, or its head is damaged"
+		: "%s: its head is damaged",
+	    o->path);
+	return false;
+}
+
+/* What the places in region counters of an old map count. */
+static bool
+read_counter_names(
+    struct opening *o, struct tide_txn *txn, const struct tide_map_head *head)
+{
+	struct tide_bytes value;
+	struct tide_err err;
+
+	free(o->counter_names);
+	o->counter_names = NULL;
+	if (head->version == 1)
+		o->counter_names = strdup(tide_v01_counters);
+	else if (tide_txn_get(txn, 0,
+		     tide_bytes(COUNTER_NAMES, strlen(COUNTER_NAMES)), &value,
+		     &err) == 1)
+		o->counter_names = strndup(value.data, value.size);
+	return o->counter_names != NULL;
+}
+
 /* A collector that was killed while it replaced the map left it so. */
 static enum trust
-judge_control(const struct opening *o, const char *region,
-    struct tide_map_head *head, struct tide_err *why)
+judge_control(struct opening *o, const char *region, struct tide_map_head *head,
+    struct tide_err *why)
 {
-	const struct tide_control *c = (const void *)(region + TIDE_PAGE);
+	const struct tide_control *c;
 	enum trust trust;
 
-	memcpy(head, region, sizeof *head);
+	if (!read_head(o, region, head, why))
+		return KEEP_ASIDE;
+	c = (const void *)(region + o->words_at);
 	trust = judge_head(o, head, why);
 	if (trust != RESUME || atomic_load(&c->current) != TIDE_MAP_RETIRED)
 		return trust;
 	(void)tide_err_set(why, "%s: was being replaced", o->path);
-	return o->replace ? REMAKE : OUTGROWN;
+	return outgrown(o);
 }
 
 /* The value "control" of a whole LMDB file, if there is one. */
@@ -385,12 +455,18 @@ judge_store(struct opening *o, struct tide_store *store,
 		    "%s: is an LMDB file, but no map of Tidemark's; move it "
 		    "away or set live_file",
 		    o->path);
-	} else if (value.size < sizeof(struct tide_control) + 2 * TIDE_PAGE ||
+	} else if (value.size < 2 * TIDE_PAGE ||
 	    region_start(value, &start, &offset, why) < 0) {
 		(void)tide_err_set(why, "%s: its head is damaged", o->path);
 		trust = KEEP_ASIDE;
 	} else {
 		trust = judge_control(o, start, head, why);
+	}
+	if (trust == OUTGROWN && o->is_old &&
+	    !read_counter_names(o, txn, head)) {
+		(void)tide_err_set(
+		    why, "%s: does not say what it counts", o->path);
+		trust = KEEP_ASIDE;
 	}
 	tide_txn_abort(txn);
 	return trust;
@@ -477,20 +553,26 @@ clear_the_way(const struct opening *o, enum trust trust, struct tide_err *err)
 	return 0;
 }
 
-static int
-publish(struct opening *o, struct tide_err *err)
+static void
+complete_table(struct opening *o)
 {
 	struct tide_map_table *t = &o->table;
-	char path[TIDE_PATH_MAX + 8];
 
 	t->magic = TIDE_MAP_MAGIC;
 	t->version = TIDE_MAP_VERSION;
-	t->layout = tide_map_layout();
 	t->instance = o->head.instance;
 	(void)snprintf(t->live, sizeof t->live, "%s", o->path);
 	t->check = tide_hash_check(t, offsetof(struct tide_map_table, check));
+}
+
+static int
+publish(struct opening *o, struct tide_err *err)
+{
+	char path[TIDE_PATH_MAX + 8];
+
+	complete_table(o);
 	(void)snprintf(path, sizeof path, "%s/map", o->config->runtime_dir);
-	return tide_files_replace(path, t, sizeof *t, 0640, err);
+	return tide_files_replace(path, &o->table, sizeof o->table, 0640, err);
 }
 
 static int
@@ -503,32 +585,74 @@ remake(struct opening *o, enum trust trust, struct tide_err *err)
 	return -1;
 }
 
+/* Nobody but the collector attaches to an old map: it is not published. */
+static struct tide_map *
+attach_old(struct opening *o, struct tide_err *err)
+{
+	const struct tide_map_old old = { .head = &o->head,
+		.words_at = o->words_at,
+		.counter_names = o->counter_names };
+
+	complete_table(o);
+	return tide_map_attach_old(&o->table, old, err);
+}
+
+static struct tide_map *
+attach(struct opening *o, enum trust trust, struct tide_err *err)
+{
+	if (trust == OUTGROWN && o->is_old)
+		return attach_old(o, err);
+	if (trust != RESUME && trust != OUTGROWN && remake(o, trust, err) < 0)
+		return NULL;
+	if (publish(o, err) < 0)
+		return NULL;
+	return tide_map_attach(o->config->runtime_dir, TIDE_MAP_COLLECTOR, err);
+}
+
+/* An old map that cannot be taken over goes as if it were of another boot. */
+static enum trust
+open_or_remake(struct opening *o, const struct tide_hash_key *key,
+    enum trust trust, struct tide_map **map, struct tide_err *why)
+{
+	struct tide_err err;
+
+	*map = attach(o, trust, &err);
+	if (*map != NULL)
+		return trust;
+	*why = err;
+	if (trust != OUTGROWN || !o->is_old)
+		return REFUSE;
+	memset(&o->table, 0, sizeof o->table);
+	if (plan_head(o, key, why) < 0)
+		return REFUSE;
+	*map = attach(o, KEEP_ASIDE, &err);
+	return *map != NULL ? KEEP_ASIDE : REFUSE;
+}
+
 enum tide_live_result
 tide_live_open(const struct tide_config *config,
     const struct tide_hash_key *key, bool replace, struct tide_map **map,
     struct tide_err *why)
 {
 	struct opening o = { .config = config, .replace = replace };
-	struct tide_err err;
 	enum trust trust;
 
+	*map = NULL;
 	(void)tide_config_live(config, o.path, sizeof o.path);
 	if (plan_head(&o, key, why) < 0)
 		return TIDE_LIVE_ERROR;
 	trust = judge_file(&o, why);
-	if (trust == REFUSE)
+	if (trust != REFUSE)
+		trust = open_or_remake(&o, key, trust, map, why);
+	free(o.counter_names);
+	switch (trust) {
+	case REFUSE:
 		return TIDE_LIVE_ERROR;
-	*map = NULL;
-	if (trust == RESUME || trust == OUTGROWN ||
-	    remake(&o, trust, &err) == 0)
-		if (publish(&o, &err) == 0)
-			*map = tide_map_attach(
-			    config->runtime_dir, TIDE_MAP_COLLECTOR, &err);
-	if (*map == NULL) {
-		*why = err;
-		return TIDE_LIVE_ERROR;
+	case RESUME:
+		return TIDE_LIVE_RESUMED;
+	case OUTGROWN:
+		return TIDE_LIVE_OUTGROWN;
+	default:
+		return TIDE_LIVE_MADE;
 	}
-	return trust == RESUME	? TIDE_LIVE_RESUMED
-	    : trust == OUTGROWN ? TIDE_LIVE_OUTGROWN
-				: TIDE_LIVE_MADE;
 }

@@ -40,79 +40,6 @@
 #include "tidemark/shared/ring.h"
 #include "tidemark/shared/slots.h"
 
-const char *const tide_region_name[TIDE_REGIONS] = { "control", "acceptor",
-	"slots", "counters", "window0", "window1", "flow", "buckets",
-	"mailboxes", "bans", "tokens", "distinct", "decisions", "addresses",
-	"bulk", "neighbours", "latency", "history", "spam" };
-
-uint32_t
-tide_map_layout(void)
-{
-	static const uint32_t sizes[] = { sizeof(struct tide_control),
-		sizeof(struct tide_acceptor), sizeof(struct tide_slot),
-		sizeof(struct tide_counters), sizeof(struct tide_window),
-		sizeof(struct tide_config), TIDE_COUNTER_COUNT,
-		sizeof(struct tide_flow_head), sizeof(struct tide_class),
-		sizeof(struct tide_mailbox), sizeof(struct tide_ban),
-		sizeof(struct tide_tokens_slot),
-		sizeof(struct tide_distinct_sketch),
-		sizeof(struct tide_ring_entry), sizeof(struct tide_map_head),
-		sizeof(struct tide_addresses_head),
-		sizeof(struct tide_counting_desk), TIDE_COUNTING_STRIPES,
-		sizeof(struct tide_bulk_head), sizeof(struct tide_latency),
-		sizeof(struct tide_history), sizeof(struct tide_spam_head),
-		TIDE_SKETCH };
-
-	return (uint32_t)tide_hash_check(sizes, sizeof sizes);
-}
-
-size_t
-tide_map_region_length(enum tide_region_id id, const struct tide_map_head *head)
-{
-	switch (id) {
-	case TIDE_REGION_CONTROL:
-		return TIDE_PAGE + tide_pages(sizeof(struct tide_control));
-	case TIDE_REGION_ACCEPTOR:
-		return tide_pages(sizeof(struct tide_acceptor));
-	case TIDE_REGION_SLOTS:
-		return tide_pages(head->slots * sizeof(struct tide_slot));
-	case TIDE_REGION_COUNTERS:
-		return tide_pages(sizeof(struct tide_counters));
-	case TIDE_REGION_FLOW:
-		return tide_pages(tide_flow_sizes(&head->flow).books);
-	case TIDE_REGION_BUCKETS:
-		return tide_pages(tide_flow_sizes(&head->flow).buckets);
-	case TIDE_REGION_MAILBOXES:
-		return tide_pages(tide_flow_sizes(&head->flow).mailboxes);
-	case TIDE_REGION_BANS:
-		return tide_pages(tide_bans_size(head->bans));
-	case TIDE_REGION_TOKENS:
-		return tide_pages(tide_tokens_bytes(head->accounts));
-	case TIDE_REGION_DISTINCT:
-		return tide_pages(tide_distinct_bytes(head->accounts));
-	case TIDE_REGION_DECISIONS:
-		return tide_pages(tide_ring_size(head->decisions));
-	case TIDE_REGION_ADDRESSES:
-		return tide_pages(tide_addresses_size(&head->addresses));
-	case TIDE_REGION_BULK:
-		return tide_pages(
-		    tide_bulk_own_bytes(&head->bulk, head->slots));
-	case TIDE_REGION_NEIGHBOURS:
-		return tide_pages(tide_bulk_neighbours_bytes(&head->bulk));
-	case TIDE_REGION_LATENCY:
-		return tide_pages(sizeof(struct tide_latency));
-	case TIDE_REGION_HISTORY:
-		return tide_pages(sizeof(struct tide_history));
-	case TIDE_REGION_SPAM:
-		return tide_pages(tide_spam_bytes(&head->spam));
-	default:
-		return TIDE_PAGE +
-		    tide_pages(tide_bloom_bytes(&head->senders)) +
-		    tide_pages(tide_bloom_bytes(&head->recipients)) +
-		    tide_pages(tide_bloom_bytes(&head->content));
-	}
-}
-
 bool
 tide_map_pulse_is_stale(const struct tide_map *map, uint64_t stale_ms)
 {
@@ -160,7 +87,7 @@ read_table(const char *path, struct tide_map_table *t, uint64_t *id,
 	    t->check !=
 		tide_hash_check(t, offsetof(struct tide_map_table, check)))
 		return tide_err_set(err, "%s: is no table of a map", path);
-	if (t->version != TIDE_MAP_VERSION || t->layout != tide_map_layout())
+	if (t->version != TIDE_MAP_VERSION)
 		return tide_err_set(
 		    err, "%s: was made by another version of Tidemark", path);
 	t->live[sizeof t->live - 1] = '\0';
@@ -195,59 +122,10 @@ protection(enum tide_map_role role, unsigned region)
 	return PROT_READ | PROT_WRITE;
 }
 
-static int
-map_regions(struct tide_map *map, int fd, const struct tide_map_table *t,
-    enum tide_map_role role, struct tide_err *err)
-{
-	struct stat st;
-	unsigned i;
-	void *p;
-
-	if (fstat(fd, &st) < 0)
-		return tide_err_errno(err, "%s", t->live);
-	for (i = 0; i < TIDE_REGIONS; i++) {
-		const struct tide_region_place *r = &t->region[i];
-
-		if (r->offset % TIDE_PAGE != 0 || r->length == 0 ||
-		    r->offset > (uint64_t)st.st_size ||
-		    r->length > (uint64_t)st.st_size - r->offset)
-			return tide_err_set(err,
-			    "%s: is truncated: region %s lies beyond its end",
-			    t->live, tide_region_name[i]);
-		p = mmap(NULL, r->length, protection(role, i), MAP_SHARED, fd,
-		    (off_t)r->offset);
-		if (p == MAP_FAILED)
-			return tide_err_errno(
-			    err, "%s: region %s", t->live, tide_region_name[i]);
-		map->base[i] = p;
-		map->length[i] = r->length;
-	}
-	return 0;
-}
-
-static int
-check_regions(const struct tide_map *map, const struct tide_map_table *t,
-    struct tide_err *err)
-{
-	const struct tide_map_head *h = map->head;
-	unsigned i;
-
-	if (h->magic != TIDE_MAP_MAGIC || h->instance != t->instance ||
-	    h->check !=
-		tide_hash_check(h, offsetof(struct tide_map_head, check)))
-		return tide_err_set(err, "%s: its head is damaged", t->live);
-	for (i = 0; i < TIDE_REGIONS; i++)
-		if (map->length[i] != tide_map_region_length(i, h))
-			return tide_err_set(err,
-			    "%s: region %s is %zu bytes long, not %zu", t->live,
-			    tide_region_name[i], map->length[i],
-			    tide_map_region_length(i, h));
-	return 0;
-}
-
 /* What is behind the pointers of a map, if it is not in a region itself. */
 struct attached {
 	struct tide_map map;
+	struct tide_map_head head;
 	struct tide_flow flow;
 	struct tide_tokens tokens;
 	struct tide_distinct distinct;
@@ -255,7 +133,141 @@ struct attached {
 	struct tide_addresses addresses;
 	struct tide_bulk bulk;
 	struct tide_spam spam;
+	/* of an old map alone */
+	bool is_old;
+	size_t words_at;
+	struct tide_counters *counters; /* counted since it is ours */
+	char *counter_names;
 };
+
+static const struct tide_region_place *
+place_of(const struct tide_map_table *t, unsigned id)
+{
+	unsigned i;
+
+	for (i = 0; i < TIDE_REGIONS_MOST; i++)
+		if (strncmp(t->region[i].name, tide_region[id].name,
+			sizeof t->region[i].name) == 0)
+			return &t->region[i];
+	return NULL;
+}
+
+static int
+map_region(struct tide_map *map, int fd, const struct tide_map_table *t,
+    enum tide_map_role role, unsigned id, struct tide_err *err)
+{
+	const struct tide_region_place *r = place_of(t, id);
+	struct stat st;
+	void *p;
+
+	if (fstat(fd, &st) < 0)
+		return tide_err_errno(err, "%s", t->live);
+	if (r == NULL)
+		return tide_err_set(err,
+		    "%s: was made by another version of "
+		    "Tidemark: it has no region %s",
+		    t->live, tide_region[id].name);
+	if (r->offset % TIDE_PAGE != 0 || r->length == 0 ||
+	    r->offset > (uint64_t)st.st_size ||
+	    r->length > (uint64_t)st.st_size - r->offset)
+		return tide_err_set(err,
+		    "%s: is truncated: region %s lies beyond its end", t->live,
+		    tide_region[id].name);
+	p = mmap(NULL, r->length, protection(role, id), MAP_SHARED, fd,
+	    (off_t)r->offset);
+	if (p == MAP_FAILED)
+		return tide_err_errno(
+		    err, "%s: region %s", t->live, tide_region[id].name);
+	map->base[id] = p;
+	map->length[id] = r->length;
+	return 0;
+}
+
+/* The head comes first: it says what the other regions are. */
+static int
+map_head(struct attached *a, int fd, const struct tide_map_table *t,
+    enum tide_map_role role, struct tide_err *err)
+{
+	struct tide_map *map = &a->map;
+	const char *base, *lacks;
+
+	if (map_region(map, fd, t, role, TIDE_REGION_CONTROL, err) < 0)
+		return -1;
+	base = map->base[TIDE_REGION_CONTROL];
+	if (!a->is_old) {
+		if (tide_map_head_read(&a->head, base) != TIDE_HEAD_SOUND ||
+		    a->head.instance != t->instance)
+			return tide_err_set(
+			    err, "%s: its head is damaged", t->live);
+		lacks = tide_map_head_lacks(&a->head);
+		if (lacks != NULL)
+			return tide_err_set(err,
+			    "%s: was made by another "
+			    "version of Tidemark: region %s is another one",
+			    t->live, lacks);
+		a->words_at = TIDE_PAGE;
+	}
+	map->head = &a->head;
+	if (map->length[TIDE_REGION_CONTROL] <
+	    a->words_at + sizeof(struct tide_control))
+		return tide_err_set(
+		    err, "%s: region control is too short", t->live);
+	map->control = (struct tide_control *)(uintptr_t)(base + a->words_at);
+	return 0;
+}
+
+/* Of an old map, only what can be read. */
+static bool
+is_wanted(const struct attached *a, unsigned id)
+{
+	return !a->is_old || id == TIDE_REGION_COUNTERS ||
+	    tide_map_head_format(&a->head, id) == tide_region_format(id);
+}
+
+/* Counters of an old map are as long as there are names. */
+static int
+check_length(const struct attached *a, const struct tide_map_table *t,
+    unsigned id, struct tide_err *err)
+{
+	size_t want = tide_map_region_length(id, &a->head);
+
+	if (a->is_old && id == TIDE_REGION_COUNTERS)
+		want = tide_pages(tide_counters_bytes(a->counter_names));
+	if (a->map.length[id] == want)
+		return 0;
+	return tide_err_set(err, "%s: region %s is %zu bytes long, not %zu",
+	    t->live, tide_region[id].name, a->map.length[id], want);
+}
+
+static int
+map_regions(struct attached *a, int fd, const struct tide_map_table *t,
+    enum tide_map_role role, struct tide_err *err)
+{
+	unsigned i;
+
+	if (map_head(a, fd, t, role, err) < 0)
+		return -1;
+	for (i = 0; i < TIDE_REGIONS; i++) {
+		if (i == TIDE_REGION_CONTROL && a->is_old)
+			continue;
+		if (!is_wanted(a, i))
+			continue;
+		if (a->map.base[i] == NULL &&
+		    map_region(&a->map, fd, t, role, i, err) < 0)
+			return -1;
+		if (check_length(a, t, i, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- naming ------------------------------------------------------------ */
+
+static bool
+has(const struct tide_map *map, unsigned id)
+{
+	return map->base[id] != NULL;
+}
 
 static void
 name_flow(struct attached *a)
@@ -263,21 +275,26 @@ name_flow(struct attached *a)
 	struct tide_map *map = &a->map;
 	const struct tide_map_head *h = map->head;
 
-	tide_flow_attach(&a->flow, map->base[TIDE_REGION_FLOW],
-	    map->base[TIDE_REGION_BUCKETS], map->base[TIDE_REGION_MAILBOXES],
-	    &h->flow);
-	a->flow.epoch = &map->control->epoch;
-	map->flow = &a->flow;
+	if (has(map, TIDE_REGION_FLOW) && has(map, TIDE_REGION_BUCKETS) &&
+	    has(map, TIDE_REGION_MAILBOXES)) {
+		tide_flow_attach(&a->flow, map->base[TIDE_REGION_FLOW],
+		    map->base[TIDE_REGION_BUCKETS],
+		    map->base[TIDE_REGION_MAILBOXES], &h->flow);
+		a->flow.epoch = &map->control->epoch;
+		map->flow = &a->flow;
+	}
 	map->bans = map->base[TIDE_REGION_BANS];
 	a->tokens =
 	    (struct tide_tokens){ .slots = map->base[TIDE_REGION_TOKENS],
 		    .capacity = h->accounts };
-	map->tokens = &a->tokens;
+	if (has(map, TIDE_REGION_TOKENS))
+		map->tokens = &a->tokens;
 	a->distinct =
 	    (struct tide_distinct){ .sketches = map->base[TIDE_REGION_DISTINCT],
 		    .capacity = h->accounts,
 		    .period_ms = TIDE_DISTINCT_PERIOD_MS };
-	map->distinct = &a->distinct;
+	if (has(map, TIDE_REGION_DISTINCT))
+		map->distinct = &a->distinct;
 }
 
 static void
@@ -286,14 +303,35 @@ name_reputation(struct attached *a)
 	struct tide_map *map = &a->map;
 	const struct tide_map_head *h = map->head;
 
-	tide_addresses_attach(
-	    &a->addresses, map->base[TIDE_REGION_ADDRESSES], &h->addresses);
-	map->addresses = &a->addresses;
-	tide_bulk_attach(&a->bulk, &h->bulk, h->slots,
-	    map->base[TIDE_REGION_BULK], map->base[TIDE_REGION_NEIGHBOURS]);
-	map->bulk = &a->bulk;
-	tide_spam_attach(&a->spam, map->base[TIDE_REGION_SPAM], &h->spam);
-	map->spam = &a->spam;
+	if (has(map, TIDE_REGION_ADDRESSES)) {
+		tide_addresses_attach(&a->addresses,
+		    map->base[TIDE_REGION_ADDRESSES], &h->addresses);
+		map->addresses = &a->addresses;
+	}
+	if (has(map, TIDE_REGION_BULK) && has(map, TIDE_REGION_NEIGHBOURS)) {
+		tide_bulk_attach(&a->bulk, &h->bulk, h->slots,
+		    map->base[TIDE_REGION_BULK],
+		    map->base[TIDE_REGION_NEIGHBOURS]);
+		map->bulk = &a->bulk;
+	}
+	if (has(map, TIDE_REGION_SPAM)) {
+		tide_spam_attach(
+		    &a->spam, map->base[TIDE_REGION_SPAM], &h->spam);
+		map->spam = &a->spam;
+	}
+}
+
+static void
+name_counters(struct attached *a)
+{
+	struct tide_map *map = &a->map;
+
+	map->counters = map->base[TIDE_REGION_COUNTERS];
+	if (!a->is_old)
+		return;
+	map->old_counters.value = map->base[TIDE_REGION_COUNTERS];
+	map->old_counters.names = a->counter_names;
+	map->counters = a->counters;
 }
 
 static void
@@ -308,16 +346,17 @@ name_regions(struct attached *a)
 	map->slots = map->base[TIDE_REGION_SLOTS];
 	map->workers =
 	    (struct tide_workers){ map->slots, h->slots, &map->control->epoch };
-	map->counters = map->base[TIDE_REGION_COUNTERS];
 	map->window[0] = map->base[TIDE_REGION_WINDOW0];
 	map->window[1] = map->base[TIDE_REGION_WINDOW1];
 	a->ring = (struct tide_ring){
 		.region = map->base[TIDE_REGION_DECISIONS],
 		.capacity = h->decisions,
 	};
-	map->ring = &a->ring;
+	if (has(map, TIDE_REGION_DECISIONS))
+		map->ring = &a->ring;
 	map->latency = map->base[TIDE_REGION_LATENCY];
 	map->history = map->base[TIDE_REGION_HISTORY];
+	name_counters(a);
 	name_flow(a);
 	name_reputation(a);
 }
@@ -326,24 +365,50 @@ static int
 attach(struct attached *a, const struct tide_map_table *t,
     enum tide_map_role role, struct tide_err *err)
 {
-	struct tide_map *map = &a->map;
 	int fd, rc;
 
 	fd = open(
 	    t->live, (role == TIDE_MAP_TOOL ? O_RDONLY : O_RDWR) | O_CLOEXEC);
 	if (fd < 0)
 		return tide_err_errno(err, "%s", t->live);
-	rc = map_regions(map, fd, t, role, err);
+	rc = map_regions(a, fd, t, role, err);
 	(void)close(fd);
-	if (rc == 0) {
-		map->head = map->base[TIDE_REGION_CONTROL];
-		map->control = (void *)((char *)map->base[TIDE_REGION_CONTROL] +
-		    TIDE_PAGE);
-		rc = check_regions(map, t, err);
-	}
 	if (rc == 0)
 		name_regions(a);
 	return rc;
+}
+
+static bool
+can_be_retired(const struct tide_map *map)
+{
+	return map->slots != NULL && map->acceptor != NULL &&
+	    map->window[0] != NULL && map->window[1] != NULL;
+}
+
+struct tide_map *
+tide_map_attach_old(const struct tide_map_table *t, struct tide_map_old old,
+    struct tide_err *err)
+{
+	struct attached *a = calloc(1, sizeof *a);
+
+	if (a != NULL) {
+		a->is_old = true;
+		a->head = *old.head;
+		a->words_at = old.words_at;
+		a->counter_names = strdup(old.counter_names);
+		a->counters = calloc(1, sizeof *a->counters);
+	}
+	if (a == NULL || a->counter_names == NULL || a->counters == NULL) {
+		(void)tide_err_errno(err, "%s", t->live);
+	} else if (attach(a, t, TIDE_MAP_COLLECTOR, err) == 0) {
+		if (can_be_retired(&a->map))
+			return &a->map;
+		(void)tide_err_set(
+		    err, "%s: its windows are of another form", t->live);
+	}
+	if (a != NULL)
+		tide_map_detach(&a->map);
+	return NULL;
 }
 
 struct tide_map *
@@ -373,6 +438,7 @@ tide_map_attach(
 void
 tide_map_detach(struct tide_map *map)
 {
+	struct attached *a;
 	unsigned i;
 
 	if (map == NULL)
@@ -380,7 +446,10 @@ tide_map_detach(struct tide_map *map)
 	for (i = 0; i < TIDE_REGIONS; i++)
 		if (map->base[i] != NULL)
 			(void)munmap(map->base[i], map->length[i]);
-	free(map); /* the first of what is attached */
+	a = (struct attached *)(void *)map; /* its first */
+	free(a->counter_names);
+	free(a->counters);
+	free(a);
 }
 
 void

@@ -50,8 +50,14 @@ enum tide_window_flag {
 
 struct tide_map_head; /* map/head.h */
 
+#define TIDE_WINDOW_FORMAT 2u
+
+/*
+ * A window as it is kept, in the archive and in checkpoints.  Whoever changes
+ * it gives it another format, and reads this one, too.
+ */
 struct tide_window_record {
-	uint32_t format;
+	uint32_t format; /* TIDE_WINDOW_FORMAT */
 	uint32_t flags;
 	uint64_t number;
 	uint64_t from_ms, until_ms;
@@ -65,6 +71,7 @@ struct tide_window_record {
 	uint64_t longest, cut, unread, wire, text; /* map.h */
 	uint64_t check;
 };
+_Static_assert(sizeof(struct tide_window_record) == 248, "format 2");
 
 struct tide_archive {
 	struct tide_store *store;
@@ -138,6 +145,9 @@ uint64_t tide_window_record_bytes(const struct tide_window_record *);
 /* Check a record's bytes; NULL if they are none. */
 const struct tide_window_record *
 tide_window_record_read(struct tide_bytes, struct tide_window_record *copy);
+
+/* Its format and its check, the last thing before it is stored. */
+void tide_window_record_seal(struct tide_window_record *);
 
 /* What the map says of a window; number and times are the caller's. */
 void tide_window_describe(struct tide_window_record *,

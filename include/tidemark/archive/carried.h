@@ -1,21 +1,37 @@
 /*
- * carried - what is known of senders and accounts, on its way from one map to
- * the next: by a checkpoint, or directly when a map is replaced.  As records,
- * since a raw copy of what workers change would be inconsistent, and of no
- * use in a map of other sizes, profiles or clocks.
+ * carried - what is known of senders and accounts, and the counts, on their way
+ * from one map to the next: by a checkpoint, or directly when a map is
+ * replaced.  As records, since a raw copy of what workers change would be
+ * inconsistent, and of no use in a map of other sizes, profiles or clocks.
+ *
+ * Each kind of record has a format word.  Whoever changes one gives it another
+ * and lets its reader take the old one as well.
  */
 #ifndef TIDEMARK_CARRIED_H
 #define TIDEMARK_CARRIED_H
 
-#include "tidemark/map/map.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tidemark/base/err.h"
 #include "tidemark/settings/config.h"
 
-enum tide_carried_part {
+struct tide_map;
+
+enum tide_carried_id {
 	TIDE_CARRIED_BUCKETS,  /* flow_state.h */
 	TIDE_CARRIED_TOKENS,   /* tokens.h */
 	TIDE_CARRIED_DISTINCT, /* distinct.h */
+	TIDE_CARRIED_COUNTERS, /* counters.h */
 	TIDE_CARRIED_PARTS
 };
+
+struct tide_carried_kind {
+	const char *name;
+	uint32_t format; /* that is written; older ones are read */
+};
+
+extern const struct tide_carried_kind tide_carried_kind[TIDE_CARRIED_PARTS];
 
 struct tide_carried {
 	struct {
@@ -30,5 +46,11 @@ struct tide_carried {
 int tide_carried_take(struct tide_carried *, const struct tide_map *,
     uint64_t now_ms, struct tide_err *);
 void tide_carried_free(struct tide_carried *);
+
+/*
+ * The counts are there as soon as there is a map; the rest waits for a pool.
+ * Added, not stored: workers may have counted in the new map already.
+ */
+void tide_carried_count(const struct tide_carried *, struct tide_map *);
 
 #endif

@@ -1,10 +1,16 @@
 /*
- * head - what was settled when the map was made: sizes, names, the key.  The
- * first page of region control.
+ * head - what was settled when the map was made: sizes, names, the key, and
+ * the format of each region.  The first page of region control; the control
+ * words (control.h) have the next one.
+ *
+ * The head may grow at its end: one that is shorter reads as zeroes there, one
+ * that is longer is read as far as it is known.  Whatever else changes in it is
+ * another version, and the old one is read by a function of its own.
  */
 #ifndef TIDEMARK_HEAD_H
 #define TIDEMARK_HEAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,13 +24,21 @@
 #include "tidemark/settings/config.h"
 
 #define TIDE_MAP_MAGIC 0x6b72616d65646974ull /* "tidemark" */
-#define TIDE_MAP_VERSION 1u
+#define TIDE_MAP_VERSION 2u
+#define TIDE_REGIONS_MOST 32u
+_Static_assert(TIDE_REGIONS <= TIDE_REGIONS_MOST, "the head has room for all");
 
-/* Fixed when the map is made; `check` is the hash of all before it. */
+struct tide_region_word {
+	char name[TIDE_REGION_NAME_MAX];
+	uint32_t format;
+	uint32_t pad;
+};
+
 struct tide_map_head {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t layout;   /* sizes of all our structs, hashed */
+	uint32_t size;	   /* of the head */
+	uint64_t check;	   /* of all that follows, up to its size */
 	uint64_t instance; /* random: this very map */
 	uint64_t made_ms;
 	char boot_id[40]; /* the kernel's, when it was made */
@@ -41,14 +55,31 @@ struct tide_map_head {
 	struct tide_list_shape addresses;
 	struct tide_profile_names profiles; /* what their numbers mean */
 	struct tide_spam_shape spam;
-	uint64_t check;
+	struct tide_region_word region[TIDE_REGIONS_MOST];
 };
+
+/* Magic, version, size, the formats of all regions, the check. */
+void tide_map_head_seal(struct tide_map_head *);
+
+enum tide_head_state {
+	TIDE_HEAD_SOUND,
+	TIDE_HEAD_OTHER, /* of another version: nothing more is known of it */
+	TIDE_HEAD_DAMAGED
+};
+
+/* Read the head on that page, of this version. */
+enum tide_head_state
+tide_map_head_read(struct tide_map_head *, const void *page);
+
+/* The format its region of that name has; 0 if it has none. */
+uint32_t
+tide_map_head_format(const struct tide_map_head *, enum tide_region_id);
+
+/* Has it all our regions, in our formats?  NULL, or the name of one not. */
+const char *tide_map_head_lacks(const struct tide_map_head *);
 
 /* Length of a region for these settings. */
 size_t
 tide_map_region_length(enum tide_region_id, const struct tide_map_head *);
-
-/* The layout word of this build. */
-uint32_t tide_map_layout(void);
 
 #endif

@@ -34,6 +34,7 @@
 #ifndef TIDEMARK_MAP_H
 #define TIDEMARK_MAP_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -87,6 +88,11 @@ struct tide_map {
 	void *base[TIDE_REGIONS];
 	size_t length[TIDE_REGIONS];
 	uint64_t table_id; /* which published table this is */
+	/* of an old map: counts whose places are not ours; else all NULL */
+	struct {
+		const _Atomic uint64_t *value;
+		const char *names; /* counters.h */
+	} old_counters;
 };
 
 enum tide_map_role { TIDE_MAP_COLLECTOR, TIDE_MAP_ACCEPTOR, TIDE_MAP_TOOL };
@@ -95,6 +101,20 @@ enum tide_map_role { TIDE_MAP_COLLECTOR, TIDE_MAP_ACCEPTOR, TIDE_MAP_TOOL };
 struct tide_map *
 tide_map_attach(const char *runtime_dir, enum tide_map_role, struct tide_err *);
 void tide_map_detach(struct tide_map *);
+
+/*
+ * A map that another version has made, for the collector that takes it over:
+ * what has our formats is attached, whatever has not is NULL.  Its head is
+ * given, read into our form.
+ */
+struct tide_map_table;
+struct tide_map_old {
+	struct tide_map_head *head;
+	size_t words_at; /* where in region control the control words are */
+	char *counter_names;
+};
+struct tide_map *tide_map_attach_old(
+    const struct tide_map_table *, struct tide_map_old, struct tide_err *);
 
 /* Is the published table still the one this map was attached through? */
 bool tide_map_is_current(const struct tide_map *, const char *runtime_dir);

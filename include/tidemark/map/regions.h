@@ -1,8 +1,15 @@
 /*
- * regions - what the map is made of, by name.
+ * regions - what the map is made of: one row each, by name.
+ *
+ * A region has a format word, which is written into the map's head.  Whoever
+ * changes what lies in a region gives it a new one; a map with another word is
+ * not resumed, but replaced by one that takes over what it knows (live.h).
+ * tests/daemon/lib/map/t_formats.c fails where the word was forgotten.
  */
 #ifndef TIDEMARK_REGIONS_H
 #define TIDEMARK_REGIONS_H
+
+#include <stdint.h>
 
 enum tide_region_id {
 	TIDE_REGION_CONTROL,
@@ -27,6 +34,17 @@ enum tide_region_id {
 	TIDE_REGIONS
 };
 
-extern const char *const tide_region_name[TIDE_REGIONS];
+#define TIDE_REGION_NAME_MAX 16
+
+struct tide_region {
+	const char *name;
+	uint32_t format; /* 0: made from a table, see below */
+};
+
+extern const struct tide_region tide_region[TIDE_REGIONS];
+
+/* The format word that this build writes; that of counters follows from their
+ * names. */
+uint32_t tide_region_format(enum tide_region_id);
 
 #endif

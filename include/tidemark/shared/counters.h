@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tidemark/base/err.h"
 #include "tidemark/settings/config.h"
 
 enum tide_counter_scope {
@@ -316,11 +317,29 @@ struct tide_counters {
 	_Atomic uint64_t value[1 + TIDE_PROFILES_MAX][TIDE_COUNTER_COUNT];
 };
 
-/* Add one to another, of a map with other profiles: row by row, by name; those
- * of a profile that is no more become global. */
-void tide_counters_carry(struct tide_counters *to,
-    const struct tide_profile_names *to_names, const struct tide_counters *from,
-    const struct tide_profile_names *from_names);
+/*
+ * Counts go from one map to another by name, as records (value, row, name): a
+ * counter that is new starts at 0, one that is no more is left out, and nobody
+ * else loses anything.  `names' has one a line, in the order of their places.
+ */
+extern const char *const tide_counters_names; /* this build's */
+uint32_t tide_counters_format(void);	      /* of the region: from them */
+
+/* Bytes of the rows of counters of these names. */
+size_t tide_counters_bytes(const char *names);
+
+/* Append what is not 0 to *bytes, which is to be freed. */
+int tide_counters_save(const _Atomic uint64_t *value, const char *names,
+    char **bytes, size_t *size, struct tide_err *);
+
+/*
+ * Add the records to the counters: row by row, by the profile's name; those of
+ * a profile that is no more become global.  How many were of a counter that is
+ * not known here.
+ */
+unsigned
+tide_counters_load(struct tide_counters *, const struct tide_profile_names *,
+    const char *bytes, size_t size, const struct tide_profile_names *from);
 
 static inline void
 tide_count(struct tide_counters *c, enum tide_counter id, uint64_t by)

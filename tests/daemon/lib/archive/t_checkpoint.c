@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../../../daemon/lib/archive/checkpoint_priv.h"
 #include "check.h"
 #include "fixture.h"
 #include "tidemark/archive/archive.h"
@@ -96,6 +97,7 @@ none_yet(void)
 static void
 write_and_load(void)
 {
+	static struct tide_counters counters;
 	struct tide_checkpoint c;
 	struct tide_err err;
 
@@ -108,7 +110,10 @@ write_and_load(void)
 	CHECK_INT(tide_checkpoint_load(&archive, &c, &err), 1);
 	CHECK_INT(c.taken_ms, T0 + 50);
 	CHECK_INT(c.bypass_until_ms, 99);
-	CHECK_INT(tide_counter_get(c.counters, 2, TIDE_COUNT_MESSAGES), 7);
+	(void)tide_counters_load(&counters, map->profiles,
+	    c.carried.part[TIDE_CARRIED_COUNTERS].bytes,
+	    c.carried.part[TIDE_CARRIED_COUNTERS].size, &c.carried.profiles);
+	CHECK_INT(tide_counter_get(&counters, 2, TIDE_COUNT_MESSAGES), 7);
 	CHECK_INT(c.windows, 1);
 	CHECK_INT(c.record[0].number, 1);
 	CHECK_INT(c.record[0].from_ms, T0);
@@ -287,17 +292,19 @@ unchanged_chunks_are_skipped(void)
 	CHECK(fixture_pass(map, "a@b.example", "c@d.example"));
 	before = commits();
 	write_at(T0 + 1);
-	first = commits() - before; /* manifest off, 5 chunks, manifest on */
+	first = commits() - before; /* manifest off, chunks, manifest on */
 	write_at(T0 + 2);
 	before = commits();
 	write_at(T0 + 3);
-	again = commits() - before; /* only the manifests */
-	CHECK_INT(first, 5 + 1);    /* nothing to take off at first */
-	CHECK_INT(again, 2);
+	again = commits() - before; /* manifests, the window's end */
+	/* a window and its filters, bulk and neighbours, counters; there is
+	 * nothing to take off at first */
+	CHECK_INT(first, 4 + 2 + 1 + 1);
+	CHECK_INT(again, 3);
 	CHECK(fixture_pass(map, "x@b.example", "c@d.example"));
 	before = commits();
 	write_at(T0 + 4);
-	CHECK_INT(commits() - before, 2 + 2); /* window and counters */
+	CHECK_INT(commits() - before, 3 + 2); /* window, senders, counters */
 	end();
 }
 
@@ -351,10 +358,13 @@ bend(int table, const void *key, size_t size, size_t byte)
 	free(copy);
 }
 
+/* Parts, in their order: window 1 lies in the second place. */
+enum { WINDOW = 4, SENDERS, RECIPIENTS, CONTENT, BULK, COUNTERS = 13 };
+
 static void
-bend_chunk(uint8_t side, uint8_t region, size_t byte)
+bend_chunk(uint8_t side, uint8_t part, size_t byte)
 {
-	const uint8_t key[10] = { side, region };
+	const uint8_t key[10] = { side, part };
 
 	bend(TIDE_TABLE_CHECKPOINT, key, sizeof key, byte);
 }
@@ -379,14 +389,14 @@ start_with_two(void)
 static void
 damaged_newest(void)
 {
+	static const uint8_t part[] = { WINDOW, SENDERS, RECIPIENTS, COUNTERS };
 	struct tide_err err;
-	uint8_t region;
-	size_t byte;
+	size_t i, byte;
 
-	for (region = 0; region < 3; region++) {
+	for (i = 0; i < sizeof part; i++) {
 		for (byte = 0; byte < 3; byte++) { /* check, middle, end */
 			start_with_two();
-			bend_chunk(1, region, byte * 1500);
+			bend_chunk(1, part[i], byte * 150);
 			CHECK_INT(loaded(&err), T0 + 1);
 			end();
 		}
@@ -404,8 +414,8 @@ damaged_both(void)
 	struct tide_carried taken;
 
 	start_with_two();
-	bend_chunk(0, 1, 700);
-	bend_chunk(1, 2, 700);
+	bend_chunk(0, SENDERS, 300);
+	bend_chunk(1, RECIPIENTS, 300);
 	CHECK(loaded(&err) == UINT64_MAX);
 	CHECK(strstr(err.text, "is damaged") != NULL);
 	CHECK_INT(tide_checkpoint_restore(&archive, map, &taken, &err), -1);
@@ -415,7 +425,8 @@ damaged_both(void)
 	start_with_two();
 	bend_manifest(0);
 	bend_manifest(1);
-	CHECK_INT(loaded(&err), 0); /* as if there were none */
+	CHECK(loaded(&err) == UINT64_MAX); /* not as if there were none */
+	CHECK(strstr(err.text, "newer version, or damaged") != NULL);
 	end();
 }
 
@@ -427,12 +438,168 @@ damage_is_repaired(void)
 	uint64_t i;
 
 	start_with_two();
-	bend_chunk(0, 1, 700);
-	bend_chunk(1, 1, 700);
+	bend_chunk(0, SENDERS, 300);
+	bend_chunk(1, SENDERS, 300);
 	for (i = 3; i <= 6; i++) {
 		write_at(T0 + i);
 		CHECK_INT(loaded(&err), T0 + i);
 	}
+	end();
+}
+
+/* ---- written by another version ------------------------------------------ */
+
+static struct manifest manifest;
+
+/* Read the manifest of side 0, or put it back with its check. */
+static void
+take_manifest(void)
+{
+	struct tide_err err;
+	struct tide_txn *t = tide_txn_begin(archive.store, false, &err);
+	struct tide_bytes value;
+
+	CHECK_INT(tide_txn_get(t, TIDE_TABLE_META,
+		      tide_bytes("checkpoint0", 11), &value, &err),
+	    1);
+	memset(&manifest, 0, sizeof manifest);
+	memcpy(&manifest, value.data, value.size);
+	tide_txn_abort(t);
+}
+
+static void
+put_manifest(void)
+{
+	struct tide_err err;
+	struct tide_txn *t = tide_txn_begin(archive.store, true, &err);
+
+	manifest.check = tide_checkpoint_check(&manifest);
+	CHECK_INT(
+	    tide_txn_put(t, TIDE_TABLE_META, tide_bytes("checkpoint0", 11),
+		tide_bytes(&manifest, tide_checkpoint_size(&manifest)), &err),
+	    0);
+	CHECK_INT(tide_txn_commit(t, &err), 0);
+}
+
+static struct checkpoint_part *
+part(const char *name)
+{
+	unsigned i;
+
+	for (i = 0; i < manifest.parts; i++)
+		if (strcmp(manifest.part[i].name, name) == 0)
+			return &manifest.part[i];
+	CHECK_MSG(false, "there is no part %s", name);
+	return NULL;
+}
+
+static void
+start_with_one(void)
+{
+	struct tide_allowance a;
+	struct tide_take take = { .cost = 3000 };
+	struct tide_err err;
+
+	start();
+	CHECK(fixture_pass(map, "a@b.example", "c@d.example"));
+	tide_count(map->counters, TIDE_COUNT_LAPSES, 7);
+	CHECK_INT(tide_allowance_make(
+		      &a, 10, (struct tide_rate){ 1, 86400000 }, &err),
+	    0);
+	take.allowance = a;
+	take.key = tide_tokens_key(map->key, 0, "ann", 3);
+	CHECK_INT(
+	    tide_tokens_take(map->tokens, &take, 1000), TIDE_TOKENS_TAKEN);
+	write_at(T0 + 1);
+	take_manifest();
+}
+
+/* Restore what was written into a map of our own; what it lacks. */
+static const char *
+restored(struct tide_carried *taken)
+{
+	static struct tide_err lacks;
+
+	lacks.text[0] = '\0';
+	tide_sealer_close(&sealer);
+	tide_map_detach(map);
+	CHECK(unlink(fixture_live_path(&config)) == 0);
+	map = fixture_make_map(&config, &archive);
+	CHECK_INT(tide_checkpoint_restore(&archive, map, taken, &lacks), 1);
+	CHECK_INT(tide_sealer_open(&sealer, map, &archive, T0 + 9, &lacks), 0);
+	return lacks.text;
+}
+
+static uint64_t
+lapses(void)
+{
+	return tide_counter_get(map->counters, 0, TIDE_COUNT_LAPSES);
+}
+
+static void
+nothing_lacks(void)
+{
+	struct tide_carried taken;
+
+	start_with_one();
+	CHECK(restored(&taken)[0] == '\0');
+	CHECK_INT(lapses(), 7);
+	CHECK(taken.part[TIDE_CARRIED_TOKENS].size > 0);
+	tide_carried_free(&taken);
+	end();
+}
+
+/* A part more than we know, and one less than we have. */
+static void
+other_parts(void)
+{
+	struct tide_carried taken;
+
+	start_with_one();
+	memcpy(part("tokens")->name, "novelty", 8);
+	put_manifest();
+	CHECK(strcmp(restored(&taken), "novelty (not known here)") == 0);
+	CHECK_INT(lapses(), 7);
+	CHECK(taken.part[TIDE_CARRIED_TOKENS].bytes == NULL);
+	tide_carried_free(&taken);
+	end();
+}
+
+static void
+newer_formats(void)
+{
+	static const char *const names[] = { "tokens", "buckets", "distinct",
+		"bulk", "neighbours", "window1" };
+	struct tide_carried taken;
+	char says[64];
+	size_t i;
+
+	for (i = 0; i < sizeof names / sizeof *names; i++) {
+		start_with_one();
+		part(names[i])->format = 77;
+		put_manifest();
+		(void)snprintf(
+		    says, sizeof says, "%s (of a newer format)", names[i]);
+		CHECK(strcmp(restored(&taken), says) == 0);
+		CHECK_INT(lapses(), 7);
+		tide_carried_free(&taken);
+		end();
+	}
+}
+
+/* A manifest of a form to come is no reason to begin without a word. */
+static void
+newer_manifest(void)
+{
+	struct tide_err err;
+
+	start_with_one();
+	manifest.format++;
+	put_manifest();
+	CHECK(loaded(&err) == UINT64_MAX);
+	CHECK(strstr(err.text, "newer version, or damaged") != NULL);
+	write_at(T0 + 5);
+	CHECK_INT(loaded(&err), T0 + 5);
 	end();
 }
 
@@ -452,7 +619,7 @@ cut_short(void)
 	CHECK_INT(loaded(&err), T0 + 2);
 	write_at(T0 + 3);
 	CHECK_INT(loaded(&err), T0 + 3);
-	bend_chunk(0, 0, 900);
+	bend_chunk(0, WINDOW, 90);
 	CHECK_INT(loaded(&err), T0 + 2);
 	end();
 }
@@ -507,6 +674,10 @@ CHECK_CASES({ "none yet", none_yet }, { "written and loaded", write_and_load },
     { "the newest is damaged: the older one", damaged_newest },
     { "both are damaged: an error", damaged_both },
     { "damage is repaired by the next", damage_is_repaired },
+    { "ours lacks nothing", nothing_lacks },
+    { "a part more, a part less", other_parts },
+    { "parts of a newer format are left out and named", newer_formats },
+    { "a manifest of a newer format", newer_manifest },
     { "cut short: the other side stands", cut_short },
     { "loading changes nothing", archive_is_the_same_when_read },
     { "of other sizes", of_other_sizes })

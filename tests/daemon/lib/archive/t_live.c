@@ -64,6 +64,17 @@ beside(const struct tide_config *c, const char *suffix)
 	return path;
 }
 
+static const char *
+table_path(const struct tide_config *c)
+{
+	static char path[TIDE_PATH_MAX + 8];
+
+	(void)snprintf(path, sizeof path, "%s/map", c->runtime_dir);
+	return path;
+}
+
+#define MARK 4711
+
 /* A map that has been in use: a mark in the counters. */
 static void
 make_used(struct tide_config *c)
@@ -74,7 +85,7 @@ make_used(struct tide_config *c)
 	fixture_config(c);
 	CHECK_INT(open_live(c, false, &why), TIDE_LIVE_MADE);
 	map = attached(c, TIDE_MAP_COLLECTOR);
-	tide_count(map->counters, TIDE_COUNT_LAPSES, 4711);
+	tide_count(map->counters, TIDE_COUNT_LAPSES, MARK);
 	tide_map_detach(map);
 }
 
@@ -231,6 +242,14 @@ head_at(const char *bytes, size_t size)
 }
 
 static void
+check_head(struct tide_map_head *h)
+{
+	const size_t from = offsetof(struct tide_map_head, instance);
+
+	h->check = tide_hash_check((char *)h + from, h->size - from);
+}
+
+static void
 change_head(const struct tide_config *c, void (*change)(struct tide_map_head *),
     bool right_check)
 {
@@ -242,8 +261,7 @@ change_head(const struct tide_config *c, void (*change)(struct tide_map_head *),
 	memcpy(&h, bytes + at, sizeof h);
 	change(&h);
 	if (right_check)
-		h.check =
-		    tide_hash_check(&h, offsetof(struct tide_map_head, check));
+		check_head(&h);
 	memcpy(bytes + at, &h, sizeof h);
 	fixture_spit(fixture_live_path(c), bytes, size);
 	free(bytes);
@@ -256,15 +274,9 @@ other_boot(struct tide_map_head *h)
 }
 
 static void
-older_version(struct tide_map_head *h)
+newer_version(struct tide_map_head *h)
 {
-	h->version--;
-}
-
-static void
-other_layout(struct tide_map_head *h)
-{
-	h->layout ^= 0x10000;
+	h->version++;
 }
 
 static void
@@ -292,12 +304,8 @@ changed_heads(void)
 		    "is from before the machine was started" },
 		{ "a bent boot id", other_boot, false, true,
 		    "its head is damaged" },
-		{ "an older version", older_version, true, false,
-		    "was made by another version of Tidemark" },
-		{ "an older version with another head", older_version, false,
-		    true, "is of another version, or its head is damaged" },
-		{ "another layout", other_layout, true, false,
-		    "was made by another version of Tidemark" },
+		{ "another version", newer_version, true, true,
+		    "is of another version, or its head is damaged" },
 		{ "no magic", no_magic, true, true, "its head is damaged" },
 		{ "bent slots", absurd_slots, false, true,
 		    "its head is damaged" },
@@ -318,6 +326,120 @@ changed_heads(void)
 		    "%s", cases[i].name);
 		CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_RESUMED);
 	}
+}
+
+/* ---- maps of another version -------------------------------------------- */
+
+static void
+other_history(struct tide_map_head *h)
+{
+	h->region[TIDE_REGION_HISTORY].format++;
+}
+
+/* As if this version had a region more than that one. */
+static void
+no_tokens(struct tide_map_head *h)
+{
+	memcpy(h->region[TIDE_REGION_TOKENS].name, "gone", 5);
+}
+
+static void
+other_flow(struct tide_map_head *h)
+{
+	h->region[TIDE_REGION_FLOW].format = 77;
+}
+
+static void
+other_counters(struct tide_map_head *h)
+{
+	h->region[TIDE_REGION_COUNTERS].format ^= 1;
+}
+
+static void
+shorter_head(struct tide_map_head *h)
+{
+	h->size -= 4 * (uint32_t)sizeof h->region[0];
+}
+
+static void
+other_windows(struct tide_map_head *h)
+{
+	h->region[TIDE_REGION_WINDOW0].format++;
+}
+
+/* What can be read of it is attached, for the collector alone. */
+static void
+other_regions(void)
+{
+	static const struct region_case {
+		const char *name;
+		void (*change)(struct tide_map_head *);
+		bool history, tokens, flow;
+	} cases[] = {
+		{ "another history", other_history, false, true, true },
+		{ "no tokens", no_tokens, true, false, true },
+		{ "other books of buckets", other_flow, true, true, false },
+		{ "other counters", other_counters, true, true, true },
+	};
+	struct tide_config c;
+	struct tide_map *map;
+	struct tide_err why;
+	size_t i;
+
+	for (i = 0; i < LENGTH(cases); i++) {
+		make_used(&c);
+		change_head(&c, cases[i].change, true);
+		CHECK(unlink(table_path(&c)) == 0);
+		CHECK_INT(tide_live_open(&c, &key, false, &map, &why),
+		    TIDE_LIVE_OUTGROWN);
+		CHECK(strstr(why.text, "made by another version") != NULL);
+		CHECK(access(table_path(&c), F_OK) < 0);
+		CHECK_INT(map->history != NULL, cases[i].history);
+		CHECK_INT(map->tokens != NULL, cases[i].tokens);
+		CHECK_INT(map->flow != NULL, cases[i].flow);
+		CHECK(map->window[0] != NULL && map->slots != NULL);
+		CHECK_INT(atomic_load(&map->control->epoch), 1);
+		CHECK(
+		    strcmp(map->old_counters.names, tide_counters_names) == 0);
+		CHECK_INT(
+		    tide_counter_get((const void *)map->old_counters.value, 0,
+			TIDE_COUNT_LAPSES),
+		    MARK);
+		CHECK_INT(
+		    tide_counter_get(map->counters, -1, TIDE_COUNT_LAPSES), 0);
+		tide_map_detach(map);
+		CHECK_INT(open_live(&c, true, &why), TIDE_LIVE_MADE);
+		CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_RESUMED);
+	}
+}
+
+/* Without its windows there is nothing to retire: kept aside, made anew. */
+static void
+unreadable_windows(void)
+{
+	struct tide_config c;
+	struct tide_err why;
+
+	make_used(&c);
+	change_head(&c, other_windows, true);
+	CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_MADE);
+	CHECK_MSG(strstr(why.text, "its windows are of another form") != NULL,
+	    "%s", why.text);
+	CHECK(access(beside(&c, ".damaged"), F_OK) == 0);
+	CHECK_INT(mark(&c), 0);
+}
+
+/* Rows that it has no room for are empty: all regions are there. */
+static void
+growing_heads(void)
+{
+	struct tide_config c;
+	struct tide_err why;
+
+	make_used(&c);
+	change_head(&c, shorter_head, true);
+	CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_RESUMED);
+	CHECK_INT(mark(&c), MARK);
 }
 
 /* Sizes that no map has, with a right check: no region fits them. */
@@ -628,15 +750,6 @@ must_not_attach(const struct tide_config *c, const char *says)
 	    err.text, says);
 }
 
-static const char *
-table_path(const struct tide_config *c)
-{
-	static char path[TIDE_PATH_MAX + 8];
-
-	(void)snprintf(path, sizeof path, "%s/map", c->runtime_dir);
-	return path;
-}
-
 static void
 put_table(const struct tide_config *c, struct tide_map_table *t)
 {
@@ -660,7 +773,7 @@ hostile_tables(void)
 	fixture_spit(table_path(&c), t, size - 8);
 	must_not_attach(&c, "is no table of a map");
 	bad = *t;
-	bad.layout++;
+	bad.version++;
 	put_table(&c, &bad);
 	must_not_attach(&c, "was made by another version");
 	bad = *t;
@@ -718,7 +831,10 @@ CHECK_CASES({ "made where there is none", made }, { "resumed", resumed },
     { "other profiles, or in another order", other_profiles },
     { "retired, but not yet replaced", retired },
     { "of another archive", other_archive },
-    { "heads changed: another boot, version, layout, damage", changed_heads },
+    { "heads changed: another boot, version, damage", changed_heads },
+    { "regions of another format, or none", other_regions },
+    { "windows of another format", unreadable_windows },
+    { "a head that is shorter", growing_heads },
     { "sizes that no map has", impossible_sizes },
     { "truncated at many lengths", truncated },
     { "foreign: refused, untouched", foreign },
