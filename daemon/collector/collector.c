@@ -76,7 +76,7 @@ restore(struct collector *c, const char *why, struct tide_err *err)
 		    tide_clock_show(c->carried.taken_ms, when, sizeof when));
 	if (rc > 0 && err->text[0] != '\0')
 		tide_log(TIDE_LOG_WARNING,
-		    "not restored, since it cannot be read: %s", err->text);
+		    "not restored from it: %s", err->text);
 	if (rc == 0)
 		tide_log(TIDE_LOG_INFO, "live map made (%s)", why);
 	if (rc < 0)
@@ -158,11 +158,14 @@ replace_outgrown(struct collector *c, const char *why, struct tide_err *err)
 		tide_map_detach(old);
 		return -1;
 	}
-	tide_log(TIDE_LOG_INFO, "live map made anew (%s)", why);
+	tide_log(TIDE_LOG_INFO,
+	    "live map made anew (%s); the list of decisions begins anew", why);
 	tell_losses(old);
 	carry_bulk(c->map, old);
 	carry_measurements(c->map, old);
-	tide_carried_count(&c->carried, c->map);
+	if (tide_carried_count(&c->carried, c->map) > 0)
+		tide_log(TIDE_LOG_WARNING, "some counters of the old map are "
+					   "not known to this version");
 	atomic_store(&c->map->control->bypass_until_ms,
 	    atomic_load(&old->control->bypass_until_ms));
 	tide_map_detach(old);

@@ -89,11 +89,13 @@ has()
 	[ -s "$D/want" ] && ! grep -vxF -f "$D/got" "$D/want"
 }
 
+# The last decisions are in no checkpoint, and tidemark-files(5) says so.
 nothing_lost()
 {
-	grep -n -e 'error:' -e 'without a checkpoint' -e forgotten \
-	    -e 'begins\{0,1\} anew' -e damaged -e 'at the end' "$D/log" &&
-	    return 1
+	sed 's/; the list of decisions begins anew$//' "$D/log" |
+	    grep -n -e 'error:' -e 'without a checkpoint' -e forgotten \
+		-e 'not restored' -e 'not known' -e 'begins\{0,1\} anew' \
+		-e damaged -e 'at the end' && return 1
 	[ -s "$D/log" ]
 }
 

@@ -109,12 +109,13 @@ tide_carried_free(struct tide_carried *c)
 	}
 }
 
-void
+unsigned
 tide_carried_count(const struct tide_carried *c, struct tide_map *map)
 {
 	const char *bytes = c->part[TIDE_CARRIED_COUNTERS].bytes;
 
-	if (bytes != NULL)
-		(void)tide_counters_load(map->counters, map->profiles, bytes,
-		    c->part[TIDE_CARRIED_COUNTERS].size, &c->profiles);
+	if (bytes == NULL)
+		return 0;
+	return tide_counters_load(map->counters, map->profiles, bytes,
+	    c->part[TIDE_CARRIED_COUNTERS].size, &c->profiles);
 }

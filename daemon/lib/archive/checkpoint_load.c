@@ -189,15 +189,20 @@ find_part(const struct loading *l, const char *name)
 	return -1;
 }
 
+static void
+add_lack(struct tide_err *lacks, const char *name, const char *why)
+{
+	size_t n = strlen(lacks->text);
+
+	(void)snprintf(lacks->text + n, sizeof lacks->text - n, "%s%s (%s)",
+	    n > 0 ? ", " : "", name, why);
+}
+
 /* What cannot be read is not restored, and is said; the rest is. */
 static void
 leave_out(struct loading *l, const char *name, const char *why)
 {
-	char *text = l->c->lacks.text;
-	size_t room = sizeof l->c->lacks.text, n = strlen(text);
-
-	(void)snprintf(
-	    text + n, room - n, "%s%s (%s)", n > 0 ? ", " : "", name, why);
+	add_lack(&l->c->lacks, name, why);
 }
 
 /* A part's bytes, whole and checked, or NULL. */
@@ -536,13 +541,17 @@ tide_checkpoint_free(struct tide_checkpoint *c)
 
 /* Only into the same shape: cells of another size mean nothing. */
 static void
-restore_bulk(struct tide_map *map, const struct tide_checkpoint *c)
+restore_bulk(struct tide_map *map, struct tide_checkpoint *c)
 {
 	struct tide_bulk from;
 
-	if (c->bulk[0] == NULL || c->bulk[1] == NULL ||
-	    memcmp(&c->bulk_shape, &map->head->bulk, sizeof c->bulk_shape) != 0)
+	if (c->bulk[0] == NULL || c->bulk[1] == NULL)
 		return;
+	if (memcmp(&c->bulk_shape, &map->head->bulk, sizeof c->bulk_shape) !=
+	    0) {
+		add_lack(&c->lacks, "bulk", "of another size");
+		return;
+	}
 	tide_bulk_attach(&from, &c->bulk_shape, 1, c->bulk[0], c->bulk[1]);
 	tide_bulk_carry(map->bulk, &from);
 }
@@ -557,7 +566,8 @@ tide_checkpoint_restore(struct tide_archive *a, struct tide_map *map,
 
 	if (rc <= 0)
 		return rc;
-	tide_carried_count(&c.carried, map);
+	if (tide_carried_count(&c.carried, map) > 0)
+		add_lack(&c.lacks, "some counters", "not known here");
 	restore_bulk(map, &c);
 	atomic_store(&map->control->bypass_until_ms, c.bypass_until_ms);
 	*carried = c.carried;

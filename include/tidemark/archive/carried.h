@@ -49,8 +49,9 @@ void tide_carried_free(struct tide_carried *);
 
 /*
  * The counts are there as soon as there is a map; the rest waits for a pool.
- * Added, not stored: workers may have counted in the new map already.
+ * Added, not stored: workers may have counted in the new map already.  How many
+ * were of counters that this version does not have.
  */
-void tide_carried_count(const struct tide_carried *, struct tide_map *);
+unsigned tide_carried_count(const struct tide_carried *, struct tide_map *);
 
 #endif
