@@ -213,6 +213,16 @@ stays_in()
 	same "$strays" ''
 }
 
+# has_a_map FOLDER - a README of a few lines that names every file.
+has_a_map()
+{
+	[ "$(wc -l <"$1/README")" -le 14 ] || { wc -l "$1/README"; return 1; }
+	same "$(for f in "$1"/*.c; do
+		name=${f##*/}
+		grep -qw "${name%.c}" "$1/README" || echo "$f"
+	done)" ''
+}
+
 includes_what_it_uses()
 {
 	perl tests/tree/includes.pl
@@ -332,6 +342,11 @@ for room in daemon daemon/supervisor daemon/collector daemon/control \
 	room=${room%/}
 	ls "$room"/*.c >/dev/null 2>&1 || continue
 	check "$room includes contracts and its own files only" stays_in "$room"
+done
+for room in daemon/*/ daemon/lib/*/ milter milter/*/ tools tools/*/; do
+	room=${room%/}
+	ls "$room"/*.c >/dev/null 2>&1 || continue
+	check "$room has a map that names every file" has_a_map "$room"
 done
 check "every file includes what it uses" includes_what_it_uses
 check "no search path leads from room to room" no_search_paths
