@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bulk.h"
+#include "charge.h"
 #include "reputation.h"
 #include "session.h"
 #include "tags.h"
@@ -16,6 +17,7 @@
 #include "tidemark/reputation/signature.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/shared/counters.h"
+#include "tidemark/shared/slots.h"
 
 /* One signature; of several, the one seen most often counts. */
 static void

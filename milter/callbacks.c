@@ -18,6 +18,7 @@
 #include <strings.h>
 
 #include "content.h"
+#include "milter.h"
 #include "session.h"
 #include "tags.h"
 #include "tidemark/base/log.h"

@@ -16,6 +16,7 @@
 #include "tidemark/settings/config.h"
 #include "tidemark/settings/lists.h"
 #include "tidemark/shared/counters.h"
+#include "tidemark/shared/slots.h"
 
 static struct tide_keys
 keys_of(struct tide_key_rules *rules)

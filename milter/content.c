@@ -7,7 +7,7 @@
 #include "session.h"
 #include "signing.h"
 #include "tidemark/base/hash.h"
-#include "tidemark/base/log.h"
+#include "tidemark/map/map.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/text/text.h"
 

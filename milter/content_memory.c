@@ -8,6 +8,7 @@
 #include "content_memory.h"
 #include "session.h"
 #include "tidemark/map/head.h"
+#include "tidemark/map/map.h"
 #include "tidemark/memory/hbf.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/text/text.h"

@@ -3,10 +3,14 @@
  */
 #include <stddef.h>
 
+#include "allowance.h"
+#include "bulk.h"
+#include "charge.h"
 #include "content.h"
 #include "content_memory.h"
 #include "explain.h"
 #include "facts.h"
+#include "reputation.h"
 #include "session.h"
 #include "signing.h"
 #include "tidemark/flow/verdict.h"
@@ -15,6 +19,7 @@
 #include "tidemark/reputation/signature.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/shared/counters.h"
+#include "tidemark/shared/slots.h"
 #include "tidemark/text/text.h"
 
 /*

@@ -4,16 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allowance.h"
+#include "charge.h"
 #include "content.h"
 #include "explain.h"
 #include "facts.h"
 #include "headers.h"
+#include "reputation.h"
 #include "session.h"
 #include "signing.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/hash.h"
 #include "tidemark/flow/verdict.h"
 #include "tidemark/keys/address.h"
+#include "tidemark/map/map.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/shared/counters.h"
 

@@ -6,12 +6,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "allowance.h"
+#include "bulk.h"
+#include "charge.h"
 #include "explain.h"
+#include "reputation.h"
 #include "session.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/log.h"
 #include "tidemark/flow/verdict.h"
 #include "tidemark/keys/keys.h"
+#include "tidemark/map/map.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/shared/ring.h"
 #include "tidemark/shared/slots.h"

@@ -1,6 +1,7 @@
 /*
  * facts - what is known while a verdict is reached.
  */
+#include "charge.h"
 #include "facts.h"
 #include "session.h"
 #include "tidemark/base/clock.h"

@@ -6,9 +6,9 @@
 #include "allowance.h"
 #include "session.h"
 #include "tidemark/base/err.h"
-#include "tidemark/base/files.h"
 #include "tidemark/base/log.h"
 #include "tidemark/map/control.h"
+#include "tidemark/map/map.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/settings/config_published.h"
 

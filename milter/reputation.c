@@ -4,21 +4,23 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "charge.h"
 #include "reputation.h"
 #include "session.h"
-#include "signing.h"
 #include "tags.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/log.h"
 #include "tidemark/flow/verdict.h"
 #include "tidemark/keys/keys.h"
 #include "tidemark/map/control.h"
+#include "tidemark/map/map.h"
 #include "tidemark/reputation/addresses.h"
 #include "tidemark/reputation/exceptions.h"
 #include "tidemark/reputation/signature.h"
 #include "tidemark/reputation/spam.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/shared/counters.h"
+#include "tidemark/shared/slots.h"
 
 static struct tide_exceptions exceptions;
 

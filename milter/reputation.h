@@ -7,8 +7,9 @@
 
 #include <stdbool.h>
 
-#include "tidemark/reputation/spam.h"
 #include "tidemark/flow/verdict.h"
+#include "tidemark/reputation/signature.h"
+#include "tidemark/reputation/spam.h"
 
 /* Of one message. */
 struct repute {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "explain.h"
+#include "milter.h"
 #include "session.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/log.h"

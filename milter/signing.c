@@ -3,6 +3,7 @@
  */
 #include "session.h"
 #include "signing.h"
+#include "tidemark/map/map.h"
 #include "tidemark/reputation/signature.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/text/text.h"

@@ -12,8 +12,8 @@
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/line.h"
-#include "tidemark/base/units.h"
 #include "tidemark/map/control.h"
+#include "tidemark/map/map.h"
 #include "tidemark/settings/config.h"
 
 static const struct option no_options[] = { { NULL, 0, NULL, 0 } };

@@ -10,6 +10,7 @@
 #include "read/output.h"
 #include "tool.h"
 #include "tidemark/base/err.h"
+#include "tidemark/map/map.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/shared/counters.h"
 

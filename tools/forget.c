@@ -11,7 +11,6 @@
 #include "read/json.h"
 #include "read/output.h"
 #include "tool.h"
-#include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
 #include "tidemark/base/line.h"

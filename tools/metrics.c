@@ -2,8 +2,9 @@
  * metrics - the subcommand: for Prometheus, on stdout.
  */
 #include "read/metrics.h"
+#include "read/output.h"
+#include "read/view.h"
 #include "tool.h"
-#include "read/view_flow.h"
 
 int
 run_metrics(struct tool *t)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "read/output.h"
-#include "read/view_flow.h"
+#include "read/view.h"
 #include "tool.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/nearest.h"

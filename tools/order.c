@@ -2,6 +2,7 @@
  * order - find the daemon, tell it, wait for its answer.
  */
 #include "order.h"
+#include "read/output.h"
 #include "tidemark/base/line.h"
 #include "tidemark/settings/config.h"
 

@@ -4,6 +4,7 @@
 #ifndef TOOLS_STATUS_H
 #define TOOLS_STATUS_H
 
+#include "read/view.h"
 #include "read/view_flow.h"
 
 struct status {

@@ -5,7 +5,11 @@
 
 #include "counters.h"
 #include "read/json.h"
+#include "read/view.h"
+#include "read/view_flow.h"
 #include "status.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/flow/buckets.h"
 #include "tidemark/map/window.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/shared/counters.h"

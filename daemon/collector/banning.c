@@ -14,8 +14,10 @@
 #include "tidemark/base/log.h"
 #include "tidemark/egress/egress.h"
 #include "tidemark/flow/bans.h"
+#include "tidemark/flow/buckets.h"
 #include "tidemark/keys/keys.h"
 #include "tidemark/map/head.h"
+#include "tidemark/map/map.h"
 #include "tidemark/settings/config.h"
 
 static struct tide_key

@@ -12,6 +12,8 @@
 #include "tidemark/base/err.h"
 #include "tidemark/flow/buckets.h"
 #include "tidemark/flow/pool.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/map/map.h"
 
 #define CHORE_WAIT_S 20
 

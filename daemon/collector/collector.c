@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../daemon.h"
 #include "collector.h"
 #include "sharing.h"
 #include "tidemark/archive/archive.h"
@@ -28,6 +29,7 @@
 #include "tidemark/map/history.h"
 #include "tidemark/map/map.h"
 #include "tidemark/reputation/bulk.h"
+#include "tidemark/reputation/counting.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/settings/config_published.h"
 #include "tidemark/shared/counters.h"

@@ -25,6 +25,7 @@
 #include "tidemark/flow/pool.h"
 #include "tidemark/keys/keys.h"
 #include "tidemark/map/map.h"
+#include "tidemark/reputation/signature.h"
 #include "tidemark/reputation/spam.h"
 #include "tidemark/settings/config.h"
 

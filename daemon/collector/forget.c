@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector.h"
 #include "forget.h"
 #include "tidemark/archive/archive.h"
 #include "tidemark/archive/store.h"

@@ -6,6 +6,7 @@
 #define DAEMON_FORGET_H
 
 #include "collector.h"
+#include "tidemark/base/err.h"
 #include "tidemark/keys/keys.h"
 #include "tidemark/keys/subject.h"
 #include "tidemark/settings/config.h"

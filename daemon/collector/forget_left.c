@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "collector.h"
 #include "forget.h"
 #include "tidemark/archive/archive.h"
 #include "tidemark/archive/archive_bans.h"

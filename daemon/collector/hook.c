@@ -19,6 +19,7 @@
 #include "tidemark/base/log.h"
 #include "tidemark/flow/bans.h"
 #include "tidemark/keys/keys.h"
+#include "tidemark/map/map.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/shared/counters.h"
 

@@ -40,6 +40,7 @@
 #include "tidemark/keys/keys.h"
 #include "tidemark/map/head.h"
 #include "tidemark/map/history.h"
+#include "tidemark/map/map.h"
 #include "tidemark/settings/allowance.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/settings/overrides.h"

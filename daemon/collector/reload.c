@@ -6,12 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../daemon.h"
 #include "collector.h"
 #include "tidemark/base/err.h"
-#include "tidemark/base/files.h"
 #include "tidemark/base/log.h"
 #include "tidemark/egress/egress.h"
 #include "tidemark/map/control.h"
+#include "tidemark/map/map.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/settings/config_published.h"
 #include "tidemark/settings/overrides.h"

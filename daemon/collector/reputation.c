@@ -20,6 +20,7 @@
 #include "tidemark/map/map.h"
 #include "tidemark/reputation/addresses.h"
 #include "tidemark/reputation/exceptions.h"
+#include "tidemark/settings/config.h"
 
 #define QUIET_MS 20000	   /* for workers to leave an old list */
 #define CHANGES_MOST 4096u /* behind a stored list */

@@ -28,15 +28,18 @@
 #include "collector.h"
 #include "sharing.h"
 #include "tidemark/archive/addresses_archive.h"
+#include "tidemark/archive/archive.h"
 #include "tidemark/archive/share_archive.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/log.h"
+#include "tidemark/map/map.h"
 #include "tidemark/reputation/bulk.h"
 #include "tidemark/reputation/counting.h"
 #include "tidemark/reputation/share.h"
 #include "tidemark/reputation/signature.h"
 #include "tidemark/reputation/spam.h"
+#include "tidemark/settings/config.h"
 
 static uint64_t
 span_of(struct collector *c)

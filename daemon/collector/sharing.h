@@ -6,7 +6,10 @@
 
 #include "collector.h"
 #include "tidemark/archive/share_archive.h"
+#include "tidemark/base/err.h"
 #include "tidemark/reputation/bulk.h"
+#include "tidemark/reputation/share.h"
+#include "tidemark/reputation/signature.h"
 #include "tidemark/reputation/spam.h"
 
 /* The neighbours' sums into the map, once there is a generation. */

@@ -10,6 +10,7 @@
 #include "sharing.h"
 #include "tidemark/archive/share_archive.h"
 #include "tidemark/archive/spam_archive.h"
+#include "tidemark/base/bloom.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/log.h"

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "../collector/collector.h"
+#include "../daemon.h"
 #include "tidemark/base/line.h"
-#include "tidemark/base/log.h"
 #include "tidemark/settings/config.h"
 
 #define CLIENTS_MAX 32

@@ -13,6 +13,7 @@
 #include "tidemark/base/line.h"
 #include "tidemark/base/log.h"
 #include "tidemark/map/control.h"
+#include "tidemark/map/map.h"
 #include "tidemark/shared/counters.h"
 
 void

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "../collector/collector.h"
 #include "verbs.h"
 #include "tidemark/archive/archive.h"
 #include "tidemark/archive/archive_egress.h"
@@ -23,6 +24,7 @@
 #include "tidemark/flow/bans.h"
 #include "tidemark/keys/keys.h"
 #include "tidemark/map/control.h"
+#include "tidemark/map/map.h"
 #include "tidemark/settings/config.h"
 
 #define ENTRIES_MOST 1024 /* of one line: more would not fit in it */

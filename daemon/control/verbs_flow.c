@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../collector/collector.h"
 #include "verbs.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
@@ -14,6 +15,7 @@
 #include "tidemark/flow/buckets.h"
 #include "tidemark/flow/classes.h"
 #include "tidemark/keys/keys.h"
+#include "tidemark/map/map.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/settings/lists.h"
 #include "tidemark/shared/counters.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../collector/collector.h"
 #include "../collector/forget.h"
 #include "verbs.h"
 #include "tidemark/base/clock.h"
@@ -13,6 +14,7 @@
 #include "tidemark/base/log.h"
 #include "tidemark/keys/keys.h"
 #include "tidemark/keys/subject.h"
+#include "tidemark/map/map.h"
 
 static const char *const gone_name[FORGOTTEN] = { "buckets", "bans",
 	"allowances", "estimates", "decisions", "exceptions", "listed" };

@@ -13,7 +13,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "../collector/collector.h"
 #include "verbs.h"
+#include "tidemark/archive/archive.h"
 #include "tidemark/ask/query.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"

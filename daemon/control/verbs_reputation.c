@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../collector/collector.h"
 #include "verbs.h"
 #include "tidemark/archive/addresses_archive.h"
+#include "tidemark/archive/archive.h"
 #include "tidemark/base/bloom.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
@@ -18,6 +20,7 @@
 #include "tidemark/base/line.h"
 #include "tidemark/base/log.h"
 #include "tidemark/keys/keys.h"
+#include "tidemark/map/map.h"
 #include "tidemark/reputation/addresses.h"
 #include "tidemark/reputation/exceptions.h"
 

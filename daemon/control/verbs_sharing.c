@@ -7,12 +7,15 @@
  */
 #include <stdlib.h>
 
+#include "../collector/collector.h"
 #include "../collector/sharing.h"
 #include "verbs.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/line.h"
 #include "tidemark/base/log.h"
+#include "tidemark/map/map.h"
 #include "tidemark/reputation/bulk.h"
+#include "tidemark/reputation/counting.h"
 #include "tidemark/reputation/share.h"
 #include "tidemark/shared/counters.h"
 

@@ -4,8 +4,10 @@
  */
 #include <string.h>
 
+#include "../collector/collector.h"
 #include "verbs.h"
 #include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/base/line.h"
 #include "tidemark/base/log.h"
 #include "tidemark/reputation/signature.h"

@@ -28,6 +28,7 @@
 #include <stdbool.h>
 
 #include "answer.h"
+#include "request.h"
 
 void policy_message_begin(unsigned policy);
 

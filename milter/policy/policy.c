@@ -17,11 +17,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../milter.h"
 #include "../session.h"
+#include "answer.h"
 #include "message.h"
+#include "request.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/log.h"
+#include "tidemark/map/map.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/shared/counters.h"
 #include "tidemark/shared/slots.h"
 

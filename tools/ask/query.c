@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../read/ask.h"
 #include "../read/output.h"
 #include "../read/query.h"
 #include "../read/view.h"

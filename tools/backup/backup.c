@@ -49,7 +49,6 @@
 #include "tidemark/base/files.h"
 #include "tidemark/base/hash.h"
 #include "tidemark/base/line.h"
-#include "tidemark/map/head.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/settings/config_published.h"
 

@@ -37,7 +37,6 @@
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
-#include "tidemark/map/head.h"
 #include "tidemark/settings/config.h"
 
 struct restoring {

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <stdio.h>
 
+#include "../read/json.h"
 #include "../read/output.h"
 #include "../tool.h"
 #include "dump.h"

@@ -9,17 +9,20 @@
 
 #include "../read/view.h"
 #include "dump.h"
+#include "tidemark/base/bloom.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
 #include "tidemark/base/hash.h"
 #include "tidemark/map/acceptor.h"
 #include "tidemark/map/control.h"
 #include "tidemark/map/head.h"
+#include "tidemark/map/map.h"
 #include "tidemark/map/regions.h"
 #include "tidemark/map/table.h"
 #include "tidemark/map/window.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/shared/counters.h"
+#include "tidemark/shared/slots.h"
 
 static void
 put_id(struct dump *d, const char *key, uint64_t id)

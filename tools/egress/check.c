@@ -7,6 +7,7 @@
 #include "../order.h"
 #include "../read/json.h"
 #include "../read/output.h"
+#include "../tool.h"
 #include "egress.h"
 #include "tidemark/base/line.h"
 #include "tidemark/egress/egress.h"

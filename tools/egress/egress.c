@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../read/output.h"
+#include "../tool.h"
 #include "egress.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/units.h"

@@ -6,8 +6,11 @@
 
 #include <stdio.h>
 
-#include "tidemark/egress/egress.h"
 #include "../tool.h"
+#include "tidemark/base/err.h"
+#include "tidemark/egress/egress.h"
+#include "tidemark/keys/keys.h"
+#include "tidemark/settings/config.h"
 
 struct egress_options {
 	uint64_t for_ms; /* 0: for good */

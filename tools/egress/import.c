@@ -8,10 +8,12 @@
 
 #include "../read/json.h"
 #include "../read/output.h"
+#include "../tool.h"
 #include "egress.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/egress/egress.h"
+#include "tidemark/keys/keys.h"
 #include "tidemark/settings/config.h"
 
 #define COMPLAINTS_MOST 20

@@ -9,6 +9,7 @@
 #include "../read/ask.h"
 #include "../read/json.h"
 #include "../read/output.h"
+#include "../tool.h"
 #include "egress.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"

@@ -6,6 +6,7 @@
 
 #include "../read/json.h"
 #include "../read/output.h"
+#include "../tool.h"
 #include "egress.h"
 #include "tidemark/base/err.h"
 #include "tidemark/settings/config.h"

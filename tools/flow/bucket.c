@@ -9,10 +9,13 @@
 #include "../order.h"
 #include "../read/json.h"
 #include "../read/output.h"
+#include "../read/view.h"
 #include "../read/view_flow.h"
+#include "../tool.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/line.h"
 #include "tidemark/base/units.h"
+#include "tidemark/flow/buckets.h"
 #include "tidemark/keys/keys.h"
 #include "tidemark/settings/config.h"
 

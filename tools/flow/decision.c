@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../read/json.h"
 #include "../read/output.h"
+#include "../read/view.h"
 #include "decision.h"
 #include "tidemark/keys/keys.h"
 #include "tidemark/settings/config.h"

@@ -5,10 +5,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../read/view.h"
 #include "question.h"
 #include "tidemark/base/err.h"
 #include "tidemark/flow/bans.h"
 #include "tidemark/keys/keys.h"
+#include "tidemark/map/map.h"
 #include "tidemark/shared/ring.h"
 
 #define IPV6_CLIENT 64 /* as the milter counts clients */

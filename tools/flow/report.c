@@ -5,11 +5,15 @@
 #include <string.h>
 
 #include "../order.h"
+#include "../read/json.h"
 #include "../read/output.h"
+#include "../read/view.h"
+#include "../tool.h"
 #include "decision.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/line.h"
 #include "tidemark/keys/keys.h"
+#include "tidemark/map/map.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/shared/ring.h"
 

@@ -8,12 +8,15 @@
 #include <string.h>
 #include <time.h>
 
+#include "../read/json.h"
 #include "../read/output.h"
+#include "../read/view.h"
 #include "../tool.h"
 #include "decision.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/units.h"
+#include "tidemark/map/map.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/shared/ring.h"
 

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../read/json.h"
 #include "../read/levels.h"
 #include "../read/output.h"
+#include "../read/view.h"
 #include "../read/view_flow.h"
 #include "../tool.h"
 #include "decision.h"

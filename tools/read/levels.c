@@ -9,6 +9,7 @@
 #include "tidemark/flow/classes.h"
 #include "tidemark/flow/strings.h"
 #include "tidemark/keys/keys.h"
+#include "tidemark/map/map.h"
 #include "tidemark/settings/config.h"
 
 uint32_t

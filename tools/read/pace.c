@@ -6,6 +6,7 @@
 
 #include "pace.h"
 #include "tidemark/map/history.h"
+#include "tidemark/map/map.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/shared/latency.h"
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ask.h"
 #include "output.h"
 #include "query.h"
 #include "tidemark/ask/query.h"

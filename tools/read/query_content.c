@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ask.h"
 #include "output.h"
 #include "query.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/hash.h"
 #include "tidemark/base/line.h"
 #include "tidemark/memory/recall.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/text/text.h"
 
 #define PIECE 4096u /* of text, in one line */

@@ -13,7 +13,6 @@
 #include "tidemark/base/bloom.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
-#include "tidemark/base/files.h"
 #include "tidemark/map/acceptor.h"
 #include "tidemark/map/control.h"
 #include "tidemark/map/head.h"

@@ -11,6 +11,7 @@
 
 #include "tidemark/archive/archive.h"
 #include "tidemark/base/bloom.h"
+#include "tidemark/base/err.h"
 #include "tidemark/flow/buckets.h"
 #include "tidemark/map/map.h"
 #include "tidemark/map/window.h"

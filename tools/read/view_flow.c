@@ -14,6 +14,7 @@
 #include "tidemark/flow/strings.h"
 #include "tidemark/keys/keys.h"
 #include "tidemark/map/head.h"
+#include "tidemark/map/map.h"
 #include "tidemark/settings/config.h"
 
 /* ---- buckets ----------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include "view.h"
 #include "tidemark/flow/bans.h"
 #include "tidemark/flow/buckets.h"
+#include "tidemark/keys/keys.h"
 
 struct view_bucket {
 	unsigned class;

@@ -9,6 +9,7 @@
 #include "water.h"
 #include "tidemark/flow/buckets.h"
 #include "tidemark/flow/classes.h"
+#include "tidemark/map/map.h"
 #include "tidemark/settings/config.h"
 
 #define SMOOTH_S 15.0	   /* a rate is an average that forgets at this speed */

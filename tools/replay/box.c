@@ -14,6 +14,7 @@
 
 #include "../read/output.h"
 #include "mail.h"
+#include "replay.h"
 
 struct mail {
 	uint64_t wall_ms;

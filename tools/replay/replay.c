@@ -15,6 +15,7 @@
 
 #include "../read/output.h"
 #include "../tool.h"
+#include "mail.h"
 #include "replay.h"
 #include "report.h"
 #include "tidemark/base/clock.h"

@@ -10,6 +10,7 @@
 #include "report.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/units.h"
+#include "tidemark/flow/buckets.h"
 #include "tidemark/flow/classes.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/settings/sizing.h"

@@ -5,6 +5,7 @@
 #define TOOLS_REPLAY_REPORT_H
 
 #include "mail.h"
+#include "replay.h"
 #include "tidemark/base/hash.h"
 #include "tidemark/keys/keys.h"
 #include "tidemark/settings/config.h"

@@ -6,10 +6,12 @@
 
 #include <stdint.h>
 
+#include "../read/view.h"
+#include "../tool.h"
+#include "tidemark/base/hash.h"
+#include "tidemark/keys/keys.h"
 #include "tidemark/reputation/addresses.h"
 #include "tidemark/reputation/exceptions.h"
-#include "../tool.h"
-#include "../read/view.h"
 
 /* ---- addresses_lines.c ------------------------------------------------- */
 

@@ -8,13 +8,17 @@
 #include "../order.h"
 #include "../read/json.h"
 #include "../read/output.h"
+#include "../read/view.h"
+#include "../tool.h"
 #include "addresses.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/hash.h"
 #include "tidemark/base/line.h"
 #include "tidemark/keys/keys.h"
+#include "tidemark/map/map.h"
 #include "tidemark/reputation/addresses.h"
 #include "tidemark/reputation/exceptions.h"
+#include "tidemark/settings/config.h"
 
 #define BATCH 24u /* keys in one request */
 

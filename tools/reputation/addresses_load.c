@@ -12,6 +12,8 @@
 #include "../read/ask.h"
 #include "../read/json.h"
 #include "../read/output.h"
+#include "../read/view.h"
+#include "../tool.h"
 #include "addresses.h"
 #include "tidemark/archive/addresses_archive.h"
 #include "tidemark/base/bloom.h"
@@ -20,6 +22,7 @@
 #include "tidemark/base/hash.h"
 #include "tidemark/base/line.h"
 #include "tidemark/keys/keys.h"
+#include "tidemark/map/map.h"
 #include "tidemark/reputation/addresses.h"
 
 /* ---- building ---------------------------------------------------------- */

@@ -6,10 +6,11 @@
 
 #include "../read/json.h"
 #include "../read/output.h"
-#include "../read/view_flow.h"
+#include "../read/view.h"
 #include "../tool.h"
 #include "sign.h"
 #include "tidemark/base/hash.h"
+#include "tidemark/map/map.h"
 #include "tidemark/reputation/bulk.h"
 #include "tidemark/reputation/counting.h"
 #include "tidemark/reputation/signature.h"

@@ -10,11 +10,12 @@
 #include "../read/ask.h"
 #include "../read/json.h"
 #include "../read/output.h"
-#include "../read/view_flow.h"
+#include "../read/view.h"
 #include "../tool.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/hash.h"
 #include "tidemark/base/line.h"
+#include "tidemark/map/map.h"
 #include "tidemark/reputation/share.h"
 #include "tidemark/settings/config.h"
 

@@ -7,9 +7,12 @@
 #include <string.h>
 
 #include "../read/output.h"
+#include "../read/view.h"
 #include "sign.h"
 #include "tidemark/base/hash.h"
+#include "tidemark/map/map.h"
 #include "tidemark/reputation/signature.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/text/text.h"
 
 #define MESSAGE_MOST (256u << 20) /* bytes; the rest is not read */

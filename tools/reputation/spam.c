@@ -9,15 +9,16 @@
 #include "../order.h"
 #include "../read/json.h"
 #include "../read/output.h"
-#include "../read/view_flow.h"
+#include "../read/view.h"
+#include "../tool.h"
 #include "sign.h"
 #include "tidemark/base/bloom.h"
 #include "tidemark/base/hash.h"
 #include "tidemark/base/line.h"
+#include "tidemark/map/map.h"
 #include "tidemark/reputation/signature.h"
 #include "tidemark/reputation/signature_text.h"
 #include "tidemark/reputation/spam.h"
-#include "tidemark/text/text.h"
 
 struct wish {
 	const char *what;

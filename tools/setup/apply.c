@@ -14,8 +14,10 @@
 
 #include "../read/json.h"
 #include "../read/output.h"
+#include "../tool.h"
 #include "journal.h"
 #include "plan.h"
+#include "setup.h"
 #include "text.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/files.h"

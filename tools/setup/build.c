@@ -14,7 +14,10 @@
 #include <unistd.h>
 
 #include "../read/output.h"
+#include "plan.h"
 #include "plan_sendmail.h"
+#include "sendmail_cf.h"
+#include "setup.h"
 #include "text.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/files.h"

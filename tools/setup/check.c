@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "findings.h"
 #include "setup.h"
 #include "text.h"
 #include "tidemark/settings/config.h"

@@ -6,9 +6,11 @@
 #include <strings.h>
 
 #include "../read/output.h"
+#include "findings.h"
 #include "postfix.h"
+#include "postfix_cf.h"
+#include "postfix_list.h"
 #include "setup.h"
-#include "text.h"
 #include "tidemark/settings/config.h"
 
 struct inquiry {

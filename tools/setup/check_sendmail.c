@@ -7,9 +7,11 @@
 #include <sys/stat.h>
 
 #include "../read/output.h"
-#include "setup.h"
+#include "findings.h"
 #include "sendmail_cf.h"
+#include "setup.h"
 #include "text.h"
+#include "tidemark/settings/config.h"
 
 #define LIST_ENDS ";, \t"
 

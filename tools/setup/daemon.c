@@ -8,6 +8,7 @@
 #include "../read/output.h"
 #include "daemon.h"
 #include "text.h"
+#include "tidemark/settings/config.h"
 
 /* ---- names of filters -------------------------------------------------- */
 

@@ -9,6 +9,8 @@
 #include "daemon.h"
 #include "mc.h"
 #include "plan_sendmail.h"
+#include "sendmail_cf.h"
+#include "setup.h"
 #include "text.h"
 #include "tidemark/settings/config.h"
 

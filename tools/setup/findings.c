@@ -8,6 +8,8 @@
 
 #include "../read/json.h"
 #include "../read/output.h"
+#include "../tool.h"
+#include "findings.h"
 #include "setup.h"
 
 static const struct kind {

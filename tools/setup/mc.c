@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "mc.h"
-#include "text.h"
 
 /* A quoted argument; NULL if it is something else, which we leave alone. */
 static const char *

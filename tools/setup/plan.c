@@ -8,6 +8,7 @@
 
 #include "../read/json.h"
 #include "../read/output.h"
+#include "../tool.h"
 #include "plan.h"
 #include "text.h"
 #include "tidemark/settings/config.h"

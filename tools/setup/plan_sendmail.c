@@ -8,6 +8,7 @@
 #include "../read/output.h"
 #include "plan_sendmail.h"
 #include "text.h"
+#include "tidemark/settings/config.h"
 
 /* For a machine without sendmail: what the lines would be. */
 static char *

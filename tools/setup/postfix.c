@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../read/output.h"
 #include "postfix.h"
 #include "text.h"
+#include "tidemark/settings/config.h"
 
 const char *const pf_places[3] = { "smtpd_recipient_restrictions",
 	"smtpd_data_restrictions", "smtpd_end_of_data_restrictions" };

@@ -11,6 +11,7 @@
 
 #include "../read/output.h"
 #include "postfix.h"
+#include "setup.h"
 #include "text.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/files.h"

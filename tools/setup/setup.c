@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../read/output.h"
+#include "../tool.h"
 #include "plan.h"
 #include "setup.h"
 #include "text.h"

@@ -10,7 +10,6 @@
 
 #include "../read/output.h"
 #include "text.h"
-#include "../tool.h"
 
 void *
 setup_grow(void *old, size_t count, size_t size)

@@ -8,6 +8,7 @@
 
 #include "../flow/why.h"
 #include "../order.h"
+#include "../read/output.h"
 #include "top.h"
 #include "tidemark/base/line.h"
 

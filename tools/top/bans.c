@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../read/output.h"
+#include "../read/view.h"
+#include "../read/view_flow.h"
 #include "top.h"
 #include "tidemark/base/hash.h"
 #include "tidemark/flow/bans.h"

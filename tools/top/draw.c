@@ -8,6 +8,7 @@
 #include <wchar.h>
 #include <wctype.h>
 
+#include "../read/output.h"
 #include "top.h"
 
 #define SPAN_MOST 1e15 /* milliseconds; beyond, all is eternity */

@@ -5,9 +5,12 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "../read/output.h"
 #include "../read/pace.h"
+#include "../read/view.h"
 #include "top.h"
 #include "tidemark/map/history.h"
+#include "tidemark/map/map.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/shared/counters.h"
 #include "tidemark/shared/latency.h"

@@ -7,6 +7,7 @@
 
 #include "desk.h"
 #include "screen.h"
+#include "top.h"
 #include "tidemark/settings/config.h"
 
 static const char help[] =

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "../read/json.h"
+#include "../read/output.h"
+#include "../read/view.h"
 #include "../read/water.h"
 #include "top.h"
 #include "tidemark/flow/buckets.h"

@@ -6,11 +6,13 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "../read/output.h"
+#include "../read/view.h"
+#include "../read/view_flow.h"
 #include "top.h"
 #include "tidemark/base/files.h"
 #include "tidemark/flow/buckets.h"
 #include "tidemark/flow/distinct.h"
-#include "tidemark/flow/strings.h"
 #include "tidemark/flow/tokens.h"
 #include "tidemark/map/control.h"
 #include "tidemark/map/map.h"

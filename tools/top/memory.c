@@ -5,8 +5,12 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "../read/output.h"
+#include "../read/view.h"
 #include "top.h"
+#include "tidemark/base/bloom.h"
 #include "tidemark/map/control.h"
+#include "tidemark/map/map.h"
 #include "tidemark/map/window.h"
 
 enum {

@@ -4,8 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../read/output.h"
 #include "desk.h"
 #include "screen.h"
+#include "top.h"
+#include "tidemark/base/err.h"
 
 #define ABOVE 2	 /* lines: headline, names of the views */
 #define NAMES 56 /* columns that those take */

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 
 #include "../read/json.h"
+#include "../read/output.h"
 #include "../read/pace.h"
 #include "../read/torn.h"
+#include "../read/view.h"
+#include "../read/view_flow.h"
 #include "top.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../read/output.h"
 #include "screen.h"
 
 static SCREEN *screen;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../read/json.h"
-#include "tidemark/base/clock.h"
+#include "../read/output.h"
 #include "top.h"
 
 #define COLUMNS_MOST 16

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../read/output.h"
+#include "../tool.h"
 #include "top.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "../read/output.h"
+#include "../read/view.h"
 #include "../read/view_flow.h"
 #include "../tool.h"
 #include "tidemark/base/err.h"

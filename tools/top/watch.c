@@ -4,10 +4,12 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include "tidemark/base/clock.h"
+#include "../read/output.h"
+#include "../read/torn.h"
 #include "desk.h"
 #include "screen.h"
-#include "../read/torn.h"
+#include "top.h"
+#include "tidemark/base/clock.h"
 
 /* ---- looking ----------------------------------------------------------- */
 

@@ -5,8 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../read/output.h"
+#include "../read/view.h"
 #include "top.h"
 #include "tidemark/flow/buckets.h"
+#include "tidemark/map/map.h"
 #include "tidemark/shared/counters.h"
 
 enum { PID, AGE, CLIENT, PROFILE, STAGE, BUSY, QUIET, MESSAGES, NOTE };

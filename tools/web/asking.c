@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../read/ask.h"
 #include "../read/json.h"
 #include "../read/output.h"
 #include "../read/query.h"

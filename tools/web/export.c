@@ -5,12 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../read/pace.h"
 #include "../read/torn.h"
+#include "../read/view.h"
+#include "../read/view_flow.h"
 #include "export.h"
+#include "health.h"
 #include "mask.h"
+#include "sheet.h"
+#include "tidemark/base/bloom.h"
 #include "tidemark/flow/bans.h"
+#include "tidemark/flow/buckets.h"
 #include "tidemark/map/history.h"
+#include "tidemark/map/map.h"
 #include "tidemark/map/window.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/shared/counters.h"
 #include "tidemark/shared/latency.h"
 #include "tidemark/shared/slots.h"

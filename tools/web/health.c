@@ -1,8 +1,10 @@
 /*
  * health - windows, spam addresses, reported spam, bulk counts.
  */
+#include "../read/view.h"
 #include "health.h"
 #include "tidemark/base/bloom.h"
+#include "tidemark/map/map.h"
 #include "tidemark/reputation/addresses.h"
 #include "tidemark/reputation/bulk.h"
 #include "tidemark/reputation/counting.h"

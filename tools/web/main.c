@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "../read/torn.h"
+#include "sample.h"
 #include "serve.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/files.h"

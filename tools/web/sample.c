@@ -5,7 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../read/pace.h"
 #include "../read/torn.h"
+#include "../read/view_flow.h"
+#include "../read/water.h"
 #include "sample.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"

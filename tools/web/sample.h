@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "../read/pace.h"
+#include "../read/view.h"
 #include "../read/view_flow.h"
 #include "../read/water.h"
 #include "health.h"

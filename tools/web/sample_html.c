@@ -5,9 +5,16 @@
 #include <stdarg.h>
 
 #include "../read/output.h"
+#include "../read/pace.h"
+#include "../read/view.h"
+#include "../read/view_flow.h"
+#include "../read/water.h"
+#include "health.h"
 #include "html.h"
 #include "mask.h"
 #include "sample.h"
+#include "tidemark/base/bloom.h"
+#include "tidemark/base/err.h"
 #include "tidemark/flow/bans.h"
 #include "tidemark/flow/buckets.h"
 #include "tidemark/flow/classes.h"

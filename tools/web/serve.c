@@ -16,7 +16,6 @@
 #include "export.h"
 #include "form.h"
 #include "guard.h"
-#include "html.h"
 #include "page.h"
 #include "serve.h"
 #include "tidemark/base/err.h"

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../read/json.h"
 #include "sheet.h"
 
 static void

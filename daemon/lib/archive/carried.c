@@ -10,7 +10,6 @@
 #include "tidemark/flow/distinct.h"
 #include "tidemark/flow/flow_state.h"
 #include "tidemark/flow/tokens.h"
-#include "tidemark/map/head.h"
 #include "tidemark/map/map.h"
 #include "tidemark/shared/counters.h"
 

@@ -21,7 +21,6 @@
 #include "tidemark/map/regions.h"
 #include "tidemark/map/window.h"
 #include "tidemark/reputation/counting.h"
-#include "tidemark/settings/config.h"
 
 static uint64_t
 copy_piece(uint64_t *to, const void *from, size_t size)

@@ -11,6 +11,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "checkpoint_priv.h"
 #include "v01.h"
 #include "tidemark/archive/live.h"
 #include "tidemark/archive/store.h"

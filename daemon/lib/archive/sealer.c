@@ -31,7 +31,6 @@
 #include "tidemark/archive/archive.h"
 #include "tidemark/archive/sealer.h"
 #include "tidemark/base/bloom.h"
-#include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/map/control.h"
 #include "tidemark/map/map.h"

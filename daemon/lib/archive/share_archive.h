@@ -7,7 +7,10 @@
 
 #include "tidemark/archive/archive.h"
 #include "tidemark/archive/share_archive.h"
+#include "tidemark/archive/store.h"
 #include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
+#include "tidemark/reputation/share.h"
 
 #define TABLE TIDE_TABLE_SHARED
 

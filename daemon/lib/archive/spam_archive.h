@@ -9,7 +9,9 @@
 
 #include "tidemark/archive/archive.h"
 #include "tidemark/archive/spam_archive.h"
+#include "tidemark/archive/store.h"
 #include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
 #include "tidemark/reputation/signature.h"
 #include "tidemark/reputation/spam.h"
 

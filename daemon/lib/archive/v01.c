@@ -12,9 +12,10 @@
 #include "tidemark/base/hash.h"
 #include "tidemark/flow/buckets.h"
 #include "tidemark/map/head.h"
-#include "tidemark/map/window.h"
 #include "tidemark/memory/hbf.h"
+#include "tidemark/reputation/addresses.h"
 #include "tidemark/reputation/counting.h"
+#include "tidemark/reputation/spam.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/shared/pages.h"
 

@@ -12,6 +12,7 @@
 #include "tidemark/base/bloom.h"
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/map/acceptor.h"
 #include "tidemark/map/map.h"
 #include "tidemark/map/window.h"

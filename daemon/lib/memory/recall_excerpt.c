@@ -11,6 +11,7 @@
 
 #include "recall_priv.h"
 #include "tidemark/base/bloom.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/memory/hbf.h"
 #include "tidemark/memory/recall.h"
 #include "tidemark/settings/config.h"

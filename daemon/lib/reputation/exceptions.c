@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tidemark/base/err.h"
+#include "tidemark/keys/keys.h"
 #include "tidemark/reputation/addresses.h"
 #include "tidemark/reputation/exceptions.h"
 #include "tidemark/settings/published.h"

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tidemark/base/hash.h"
 #include "tidemark/reputation/signature.h"
 
 #define SHINGLE 8u

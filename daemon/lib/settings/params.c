@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "tidemark/base/units.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/settings/params.h"
 

@@ -11,7 +11,6 @@
 
 #include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
-#include "tidemark/settings/config.h"
 #include "tidemark/settings/published.h"
 
 #define PATH_ROOM (TIDE_PATH_MAX + 16)

@@ -1,7 +1,6 @@
 /*
  * counters - the table, and reading it.
  */
-#include "tidemark/settings/config.h"
 #include <stdlib.h>
 #include <string.h>
 
