@@ -77,8 +77,8 @@ restore(struct collector *c, const char *why, struct tide_err *err)
 		    why,
 		    tide_clock_show(c->carried.taken_ms, when, sizeof when));
 	if (rc > 0 && err->text[0] != '\0')
-		tide_log(TIDE_LOG_WARNING,
-		    "not restored from it: %s", err->text);
+		tide_log(
+		    TIDE_LOG_WARNING, "not restored from it: %s", err->text);
 	if (rc == 0)
 		tide_log(TIDE_LOG_INFO, "live map made (%s)", why);
 	if (rc < 0)
@@ -166,8 +166,9 @@ replace_outgrown(struct collector *c, const char *why, struct tide_err *err)
 	carry_bulk(c->map, old);
 	carry_measurements(c->map, old);
 	if (tide_carried_count(&c->carried, c->map) > 0)
-		tide_log(TIDE_LOG_WARNING, "some counters of the old map are "
-					   "not known to this version");
+		tide_log(TIDE_LOG_WARNING,
+		    "some counters of the old map are "
+		    "not known to this version");
 	atomic_store(&c->map->control->bypass_until_ms,
 	    atomic_load(&old->control->bypass_until_ms));
 	tide_map_detach(old);
