@@ -130,20 +130,12 @@ carry_measurements(struct tide_map *to, const struct tide_map *from)
 
 /* What an old map has in a form that this version cannot read. */
 static void
-tell_losses(const struct tide_map *old)
+tell_loss(const void *region, const char *what)
 {
-	if (old->flow == NULL)
+	if (region == NULL)
 		tide_log(TIDE_LOG_WARNING,
-		    "buckets begin anew: those of the "
-		    "old map are of another form");
-	if (old->tokens == NULL)
-		tide_log(TIDE_LOG_WARNING,
-		    "allowances begin anew: those of "
-		    "the old map are of another form");
-	if (old->distinct == NULL)
-		tide_log(TIDE_LOG_WARNING,
-		    "estimates begin anew: those of "
-		    "the old map are of another form");
+		    "%s begin anew: those of the old map are of another form",
+		    what);
 }
 
 /* The map has other sizes or profiles, or is of another version: a new one
@@ -162,13 +154,14 @@ replace_outgrown(struct collector *c, const char *why, struct tide_err *err)
 	}
 	tide_log(TIDE_LOG_INFO,
 	    "live map made anew (%s); the list of decisions begins anew", why);
-	tell_losses(old);
+	tell_loss(old->flow, "buckets");
+	tell_loss(old->tokens, "allowances");
+	tell_loss(old->distinct, "estimates");
 	carry_bulk(c->map, old);
 	carry_measurements(c->map, old);
 	if (tide_carried_count(&c->carried, c->map) > 0)
 		tide_log(TIDE_LOG_WARNING,
-		    "some counters of the old map are "
-		    "not known to this version");
+		    "some counters of the old map are not known here");
 	atomic_store(&c->map->control->bypass_until_ms,
 	    atomic_load(&old->control->bypass_until_ms));
 	tide_map_detach(old);

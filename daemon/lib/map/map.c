@@ -75,13 +75,14 @@ read_table(const char *path, struct tide_map_table *t, uint64_t *id,
 	if (fstat(fd, &st) < 0)
 		n = -1;
 	(void)close(fd);
+	if (n > (ssize_t)offsetof(struct tide_map_table, pad) &&
+	    t->magic == TIDE_MAP_MAGIC && t->version != TIDE_MAP_VERSION)
+		return tide_err_set(
+		    err, "%s: was made by another version of Tidemark", path);
 	if (n != (ssize_t)sizeof *t || t->magic != TIDE_MAP_MAGIC ||
 	    t->check !=
 		tide_hash_check(t, offsetof(struct tide_map_table, check)))
 		return tide_err_set(err, "%s: is no table of a map", path);
-	if (t->version != TIDE_MAP_VERSION)
-		return tide_err_set(
-		    err, "%s: was made by another version of Tidemark", path);
 	t->live[sizeof t->live - 1] = '\0';
 	*id = table_id(&st);
 	return 0;
