@@ -210,7 +210,8 @@ static char *
 load_part(const struct loading *l, unsigned i)
 {
 	const struct checkpoint_part *p = &l->f.m.part[i];
-	char *bytes = malloc((size_t)p->length + 1);
+	char *bytes =
+	    p->length < SIZE_MAX / 2 ? malloc((size_t)p->length + 1) : NULL;
 	struct checkpoint_chunk key;
 	uint64_t chunk, check, digest = 0;
 	struct tide_bytes value;
