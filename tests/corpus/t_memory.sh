@@ -4,17 +4,15 @@
 # fetched if it is not here, and 2,000 questions of each kind are asked; else
 # it is skipped without the corpus, and 300 are enough.
 set -u
+. tests/lib/tap.sh
+
 if [ -z "${REPRODUCE:-}" ] && [ -z "${TIDEMARK_CORPUS:-}" ] &&
 	[ ! -d build/corpus ]; then
-	echo "ok - memory on real mail # SKIP no corpus here: make reproduce-memory fetches it"
-	echo "1..1"
-	exit 0
+	tap_skip "memory on real mail" \
+		"no corpus here: make reproduce-memory fetches it"
 fi
-if ! folder=$(sh tests/corpus/fetch.sh 2>&1); then
-	echo "ok - memory on real mail # SKIP $folder"
-	echo "1..1"
-	exit 0
-fi
+folder=$(sh tests/corpus/fetch.sh 2>&1) ||
+	tap_skip "memory on real mail" "$folder"
 questions=300
 [ -n "${REPRODUCE:-}" ] && questions=2000
 exec "${B:-build}/tests/corpus/memory" "$folder" "$questions"

@@ -80,8 +80,7 @@ if command -v tmux >/dev/null; then
 	}
 	check "all of it" nothing_left_there
 else
-	echo "ok - on a terminal it is top # SKIP no tmux"
-	tap_cases=$((tap_cases + 1))
+	skip "on a terminal it is top" "no tmux"
 fi
 
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
@@ -101,8 +100,7 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	}
 	check "it needs no root" as_nobody
 else
-	echo "ok - it needs no root # SKIP is not root to begin with"
-	tap_cases=$((tap_cases + 1))
+	skip "it needs no root" "is not root to begin with"
 fi
 
 tap_end

@@ -2,7 +2,9 @@
  * check - the few macros our test programs need.  Output is TAP, one line a
  * case; tests/run adds the lines of all programs up.
  *
- * A case fails at its first false CHECK and goes no further.
+ * A case fails at its first false CHECK and goes no further.  None may need
+ * what another one left: with CASE=words in the environment only those are run
+ * that have the words in their name, and it is a failure if there is none.
  */
 #ifndef TESTS_LIB_CHECK_H
 #define TESTS_LIB_CHECK_H
@@ -15,7 +17,7 @@ struct check_case {
 	void (*run)(void);
 };
 
-/* Run every case and print its TAP line; the exit status of main(). */
+/* Run the cases, print their TAP lines; the exit status of main(). */
 int check_main(const struct check_case *cases, size_t n);
 
 /* End the running case: as a failure with a message, or as a skip. */

@@ -168,8 +168,7 @@ in_order()
 sendmail_part()
 {
 	if ! rig_can; then
-		tap_cases=$((tap_cases + 1))
-		echo "ok - setup with sendmail # SKIP $rig_why"
+		skip "setup with sendmail" "$rig_why"
 		return
 	fi
 	trap rig_stop EXIT
@@ -276,8 +275,7 @@ refused()
 postfix_part()
 {
 	if ! pf_can; then
-		tap_cases=$((tap_cases + 1))
-		echo "ok - setup with Postfix # SKIP $rig_why"
+		skip "setup with Postfix" "$rig_why"
 		return
 	fi
 	trap rig_stop EXIT

@@ -2,12 +2,13 @@
 # t_tidemark - what the command-line tool does without a daemon.
 # Run from the top of the tree; B is the build folder.  Output is TAP.
 set -u
+. tests/lib/tap.sh
+
 B=${B:-build}
 T=$B/tidemark
 unset TIDEMARK_CONF
 dir=$(mktemp -d) || exit 2
 trap 'rm -rf "$dir"' EXIT
-failures=0
 
 # run WANTED-EXIT ARGUMENT...: stdout to $dir/out, stderr to $dir/err
 run() {
@@ -35,12 +36,11 @@ silent() { # FILE
 	return 1
 }
 
-check() { # NAME, after the last command's status
+check() { # STATUS NAME: of the last command, in place of tap.sh's
 	if [ "$1" -eq 0 ]; then
-		echo "ok - $2"
+		tap_case "$2" "ok - $2"
 	else
-		echo "not ok - $2"
-		failures=$((failures + 1))
+		tap_case "$2" "not ok - $2"
 	fi
 }
 
@@ -227,7 +227,7 @@ if [ -w /dev/full ]; then
 		check $? "$c to a full disk"
 	done
 else
-	echo "ok - a full disk # SKIP there is no /dev/full"
+	skip "a full disk" "there is no /dev/full"
 fi
 
 run 0 --color=always counters --root "$dir/empty" &&
@@ -238,4 +238,4 @@ run 0 --color=always counters --root "$dir/empty" &&
 	! grep -q "$(printf '\033')" "$dir/out"
 check $? "colour only where it is wanted"
 
-[ "$failures" -eq 0 ]
+tap_end

@@ -333,13 +333,6 @@ check_command()
 
 # ---- from here ---------------------------------------------------------------
 
-# skip SENTENCE REASON - one case.
-skip()
-{
-	tap_cases=$((tap_cases + 1))
-	echo "ok - $1 # SKIP $2"
-}
-
 # has PROGRAM ROOM - built?  If there is source for it, it has to be.
 has()
 {

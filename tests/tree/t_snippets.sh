@@ -81,8 +81,7 @@ stays_down()
 sendmail_part()
 {
 	if ! rig_can; then
-		tap_cases=$((tap_cases + 1))
-		echo "ok - sendmail takes the snippet # SKIP $rig_why"
+		skip "sendmail takes the snippet" "$rig_why"
 		return
 	fi
 	trap rig_stop EXIT
@@ -146,8 +145,7 @@ unknown_is_noticed()
 postfix_part()
 {
 	if ! pf_unpack; then
-		tap_cases=$((tap_cases + 1))
-		echo "ok - Postfix takes the lines # SKIP no postfix package to unpack"
+		skip "Postfix takes the lines" "no postfix package to unpack"
 		return
 	fi
 	mkdir -p "$pf/conf"

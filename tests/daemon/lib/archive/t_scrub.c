@@ -168,16 +168,49 @@ forget(struct tide_store *s, unsigned n, struct tide_scrub *sum)
 	forgotten[n] = true;
 }
 
+/* Each case has a store of its own. */
+static struct tide_store *
+fresh(const char *name)
+{
+	(void)snprintf(path, sizeof path, "%s/%s.mdb", check_tmpdir(), name);
+	memset(there, 0, sizeof there);
+	memset(forgotten, 0, sizeof forgotten);
+	return opened(TIDE_STORE_DURABLE);
+}
+
+static void
+put(struct tide_txn *t, int table, unsigned n)
+{
+	struct tide_err err;
+
+	CHECK(tide_txn_put(t, table, key_of(n), value_of(table, n), &err) == 0);
+	there[table][n] = true;
+}
+
+/* With all records in the first table, and one in the second. */
+static struct tide_store *
+filled(const char *name)
+{
+	struct tide_store *s = fresh(name);
+	struct tide_err err;
+	struct tide_txn *t = tide_txn_begin(s, true, &err);
+	unsigned n;
+
+	for (n = 0; n < RECORDS; n++)
+		put(t, 0, n);
+	put(t, 1, 1);
+	CHECK(tide_txn_commit(t, &err) == 0);
+	return s;
+}
+
 static void
 test_forgotten(void)
 {
 	uint64_t seed = 4711;
 	struct tide_scrub sum;
-	struct tide_store *s;
+	struct tide_store *s = fresh("scrub");
 	unsigned i, wiped = 0, branches = 0;
 
-	(void)snprintf(path, sizeof path, "%s/scrub.mdb", check_tmpdir());
-	s = opened(TIDE_STORE_DURABLE);
 	for (i = 0; i < 60; i++) {
 		change(s, &seed, 50);
 		check_forgotten();
@@ -201,21 +234,10 @@ test_forgotten(void)
 static void
 test_branches(void)
 {
+	struct tide_store *s = filled("branches");
 	struct tide_scrub sum;
-	struct tide_err err;
-	struct tide_store *s;
-	struct tide_txn *t;
 	unsigned n;
 
-	(void)snprintf(path, sizeof path, "%s/branches.mdb", check_tmpdir());
-	memset(there, 0, sizeof there);
-	s = opened(TIDE_STORE_DURABLE);
-	t = tide_txn_begin(s, true, &err);
-	for (n = 0; n < RECORDS; n++) {
-		CHECK(tide_txn_put(t, 0, key_of(n), value_of(0, n), &err) == 0);
-		there[0][n] = true;
-	}
-	CHECK(tide_txn_commit(t, &err) == 0);
 	rewritten = 0;
 	for (n = 0; n < RECORDS; n += 3)
 		forget(s, n, &sum);
@@ -229,21 +251,11 @@ test_branches(void)
 static void
 test_others(void)
 {
-	struct tide_store *s = opened(TIDE_STORE_DURABLE);
+	struct tide_store *s = filled("others");
 	struct tide_bytes text = tide_bytes("body00001@example.org", 21);
 	struct tide_scrub sum;
 	struct tide_err err;
-	uint64_t seed = 1;
 
-	change(s, &seed, 1);
-	there[0][1] = there[1][1] = true;
-	{
-		struct tide_txn *t = tide_txn_begin(s, true, &err);
-
-		CHECK(tide_txn_put(t, 0, key_of(1), value_of(0, 1), &err) == 0);
-		CHECK(tide_txn_put(t, 1, key_of(1), value_of(1, 1), &err) == 0);
-		CHECK(tide_txn_commit(t, &err) == 0);
-	}
 	CHECK(tide_store_scrub(s, path, &text, 1, &sum, &err) == 0);
 	CHECK(sum.records + sum.branches >= 4);
 	check_records(s);
@@ -254,7 +266,7 @@ test_others(void)
 static void
 test_reader(void)
 {
-	struct tide_store *s = opened(TIDE_STORE_DURABLE);
+	struct tide_store *s = filled("reader");
 	struct tide_bytes value, text;
 	struct tide_txn *old;
 	struct tide_scrub sum;
