@@ -62,6 +62,10 @@ case ${TIDEMARK_CORPUS:-} in
 esac
 if ! whole "$folder"; then
 	mkdir -p "${folder%/*}"
+	# One at a time: a test beside us may want it, too.
+	exec 9>"$folder.lock" && flock 9
+fi
+if ! whole "$folder"; then
 	work=$(mktemp -d "$folder.XXXXXX")
 	trap 'rm -rf "$work"' EXIT
 	case ${TIDEMARK_CORPUS:-} in

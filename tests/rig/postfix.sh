@@ -28,15 +28,25 @@ pf_can()
 	[ -z "$rig_why" ]
 }
 
+pf_download()
+{
+	apt-get -q -o APT::Sandbox::User=root download postfix >>../log 2>&1
+}
+
+# One at a time: tests beside us may want it, too, or a sendmail.
 pf_unpack()
 {
 	[ -x "$pf/root/usr/sbin/postconf" ] && return
-	mkdir -p "$pf/new.$$" && (
-		cd "$pf/new.$$" && apt-get -q -o APT::Sandbox::User=root \
-			download postfix >../log 2>&1 &&
-			dpkg -x postfix_*.deb root && rm -rf ../root &&
-			mv root .. && rm -rf "../new.$$"
-	)
+	mkdir -p "$pf" && (
+		flock 9
+		[ -x "$pf/root/usr/sbin/postconf" ] && exit
+		rm -rf "$pf/new" && mkdir "$pf/new" && cd "$pf/new" || exit 1
+		pf_download || {
+			apt-get -q update >>../log 2>&1
+			pf_download
+		} && dpkg -x postfix_*.deb root && rm -rf ../root &&
+			mv root .. && rm -rf ../new
+	) 9>"$rig_build/lock"
 }
 
 pf_folder()

@@ -52,13 +52,24 @@ missing()
 		ldd root/usr/libexec/sendmail/sendmail | grep 'not found'
 }
 
-if [ -e "$cache/root/.complete" ]; then
-	echo "$cache"
-	exit 0
-fi
-for tool in apt-get dpkg; do
+# have_it - then this is all.
+have_it()
+{
+	[ ! -e "$cache/root/.complete" ] || {
+		echo "$cache"
+		exit 0
+	}
+}
+
+have_it
+for tool in apt-get dpkg flock; do
 	command -v "$tool" >/dev/null || cannot "no $tool on this machine"
 done
+# One at a time: tests beside us may want it, too, or a Postfix.
+mkdir -p "$cache" || cannot "no folder $cache"
+exec 9>"$cache/../lock"
+flock 9 || cannot "no lock beside $cache"
+have_it
 rm -rf "$cache/root" "$cache/new"
 mkdir -p "$cache/new/root" || cannot "no folder $cache"
 cd "$cache/new" || exit 1
