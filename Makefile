@@ -1,9 +1,12 @@
 # Tidemark.  One Makefile for everything; all that is made lies below build/.
 #
+#   make check       the unit tests: seconds
 #   make             build/tidemarkd build/tidemark-milter build/tidemark
 #                    build/tidemark-web
 #   make run         the product at work, in ./run (no root, no mail server)
 #   make test        every test that fits in ten minutes, real sendmail too
+#   make test T=NAME [CASE=WORDS]  those of that name (t_bans, race/t_bulk);
+#                    of their cases those with the words in their sentence
 #   make test-all    the same, then sanitizer builds, storms and lint
 #   make check-asan  unit and race tests under ASan and UBSan
 #   make check-tsan  the same under TSan
@@ -24,6 +27,7 @@
 #   CC=clang         either compiler; both build without a warning
 #   B=DIR            where to build (the sanitizer builds use their own)
 #   SAN=LIST         -fsanitize=LIST, without jemalloc
+#   J=N              so many tests side by side (as many as there are cores)
 #   CPPFLAGS= CFLAGS= LDFLAGS=   come after our own, and so win over them
 #   WERROR=          warnings are no errors (a compiler newer than we are)
 #   UNITDIR=DIR SYSUSERSDIR=DIR TMPFILESDIR=DIR   where systemd looks
@@ -216,17 +220,43 @@ REPRODUCE  = $(B)/tests/reproduce/reproduce
 
 CORPUS = $(B)/tests/corpus/memory $(B)/tests/corpus/spam_rates
 
-test-programs: all $(FEED) $(POLICY) $(REMEMBERED) $(REPRODUCE) $(CORPUS) $(UNIT) \
-	$(RACE) $(LOADTESTS) $(SEEDS)
+# What scripts ask for, beside the product.
+HELPERS = $(FEED) $(POLICY) $(REMEMBERED) $(REPRODUCE) $(CORPUS)
+
+TESTS = $(UNIT) $(RACE) $(LOADTESTS) $(SEEDS)
+
+test-programs: all $(HELPERS) $(TESTS)
+
+RUN = B=$(B) FEED=$(FEED) tests/run $(addprefix -j,$(J))
+
+# Those of T=NAME, in whichever folders they lie; also what `make test' leaves
+# to others.
+EVERY  = $(TESTS) $(sort $(shell find tests -name 't_*.sh'))
+named  = $(filter %/$(1) $(1) %/$(1).sh $(1).sh,$(EVERY))
+NAMES  = $(sort $(basename $(notdir $(EVERY))))
+stem   = $(patsubst t_%,%,$(basename $(notdir $(1))))
+near   = $(patsubst tests/%,%,$(patsubst $(B)/%,%,$(strip $(foreach n,$(EVERY), \
+	 $(if $(findstring $(stem),$(notdir $(n))),$(n))))))
+CHOSEN = $(foreach t,$(T:.c=),$(or $(call named,$(t)),$(error no test is \
+	 called $(t).  There are: $(or $(call near,$(t)),$(NAMES)))))
+
+# What they are made of: themselves, or all that a script may start.
+needs  = $(filter $(B)/%,$(1)) $(if $(filter %.sh,$(1)),all $(HELPERS)) \
+	 $(if $(filter tests/deb/%,$(1)),deb)
 
 run: deps
 	@$(MAKE) -s $(JOBS) all $(FEED)
 	@B=$(B) FEED=$(FEED) tests/demo/run.sh run
 
 test: deps-test
-	@$(MAKE) -s $(JOBS) test-programs
-	@B=$(B) FEED=$(FEED) tests/run $(UNIT) $(RACE) $(LOADTESTS) $(SEEDS) \
-	    $(SCRIPTS)
+	@$(MAKE) -s $(JOBS) $(if $(T),$(call needs,$(CHOSEN)),test-programs)
+	@$(RUN) $(if $(T),$(CHOSEN),$(TESTS) $(SCRIPTS))
+
+# The unit tests.  A package is tested with them while it is built: they need
+# nothing but what it is built with.
+check:
+	@$(MAKE) -s $(JOBS) $(UNIT)
+	@$(RUN) $(UNIT)
 
 # A paper's tables through our own counting filter, 1,000 rounds: minutes.
 reproduce: deps
@@ -236,16 +266,15 @@ reproduce: deps
 
 # Unit and race tests of a sanitizer build.
 check-san:
-	@$(MAKE) -s $(JOBS) $(UNIT) $(RACE) $(LOADTESTS) $(SEEDS)
-	@B=$(B) tests/run $(UNIT) $(RACE) $(LOADTESTS) $(SEEDS)
+	@$(MAKE) -s $(JOBS) $(TESTS)
+	@$(RUN) $(TESTS)
 
 check-asan: deps-test
 	@$(MAKE) B=$(B)/asan SAN=address,undefined check-san
 	@$(MAKE) -s $(JOBS) B=$(B)/asan SAN=address,undefined \
 	    $(B)/asan/tidemark-web
 	@$(MAKE) -s $(JOBS) all $(FEED)
-	@B=$(B) FEED=$(FEED) WEB=$(B)/asan/tidemark-web \
-	    tests/run tests/tools/web/t_web.sh
+	@WEB=$(B)/asan/tidemark-web $(RUN) tests/tools/web/t_web.sh
 check-tsan: deps-test
 	@$(MAKE) B=$(B)/tsan SAN=thread check-san
 
@@ -392,12 +421,7 @@ deb: deps-deb
 check-deb: deb
 	@conf/deps.sh "testing the packages" $(BOX_DEPS)
 	@$(MAKE) -s $(JOBS) $(FEED)
-	@B=$(B) FEED=$(FEED) tests/run tests/deb/t_*.sh
-
-# What a package is tested with while it is built: needs nothing but itself.
-check:
-	@$(MAKE) -s $(JOBS) $(UNIT)
-	@B=$(B) tests/run $(UNIT)
+	@$(RUN) $(wildcard tests/deb/t_*.sh)
 
 # ---- bench ---------------------------------------------------------------
 

@@ -1,6 +1,8 @@
 #!/bin/sh
 # t_demo.sh - what `make run' shows, without a terminal and on one, and as
 # somebody who is not root.
+#
+# takes: 8s
 set -u
 . tests/lib/tap.sh
 

@@ -5,6 +5,8 @@
  *
  * Two lists take turns, each twice, so that every copy gets both.  Each has one element of every pair; so of a pair one
  * is found, whatever the list - unless a copy is read while it is filled.
+ *
+ * alone: those who race want all cores
  */
 #include <pthread.h>
 #include <signal.h>

@@ -1,6 +1,8 @@
 /*
  * t_bloom - many add to one filter: nothing that was added is missing, and
  * whoever is killed midway harms only its own last element.
+ *
+ * alone: those who race want all cores
  */
 #include <pthread.h>
 #include <signal.h>

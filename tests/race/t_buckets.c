@@ -9,6 +9,8 @@
  *   rebuilt  the collector is killed, too; its successors rebuild
  *
  * In threads (no kills) the same runs under TSan.
+ *
+ * alone: those who race want all cores
  */
 #include <pthread.h>
 #include <sched.h>

@@ -8,6 +8,8 @@
  *
  * The same header is compiled twice: as it stands (seq_cst), and with release
  * and acquire in its place.
+ *
+ * alone: those who race want all cores
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -10,6 +10,8 @@
  * In threads (no kills) the same runs under TSan; so does erasing decisions
  * while they are written and read, and forgetting an allowance and an estimate
  * while they are used: those of others come out exactly.
+ *
+ * alone: those who race want all cores
  */
 #include <pthread.h>
 #include <sched.h>

@@ -2,6 +2,8 @@
  * t_history - one thread notes, others read: whatever they see is a whole
  * row.  Every counter grows by one a second, so a difference that is neither
  * 1 nor unknown was put together from two rows.
+ *
+ * alone: those who race want all cores
  */
 #include <math.h>
 #include <pthread.h>

@@ -4,6 +4,8 @@
  * behind is taken over.
  *
  * Every word of a record tells who wrote it and when, so that a mixture shows.
+ *
+ * alone: those who race want all cores
  */
 #include <pthread.h>
 #include <sched.h>

@@ -9,6 +9,8 @@
  * end every sealed window is compared with the log:
  *   - nothing acknowledged is missing, no address and no block of content;
  *   - no bit stands in a window that no message of its time can have set.
+ *
+ * alone: those who race want all cores
  */
 #include <pthread.h>
 #include <signal.h>

@@ -6,6 +6,8 @@
  * Every generation gets one report that stands (the same in all) and one that
  * is revoked before it is reported.  Without the wait at C1 a worker finds
  * the second in a place that is half zeroed, or misses the first.
+ *
+ * alone: those who race want all cores
  */
 #include <pthread.h>
 #include <signal.h>

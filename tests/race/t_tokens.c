@@ -5,6 +5,8 @@
  *
  * The table's code is compiled in with a hook between its steps, which gives
  * way to others now and then, or dies.
+ *
+ * alone: those who race want all cores
  */
 #include <pthread.h>
 #include <sched.h>

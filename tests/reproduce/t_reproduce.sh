@@ -1,6 +1,8 @@
 #!/bin/sh
 # t_reproduce - the paper's tables through our own counting filter: 60 rounds,
 # seed 1.  `make reproduce` is the full form.
+#
+# alone: a process for each core
 set -u
 . tests/lib/tap.sh
 

@@ -6,6 +6,8 @@
 # a bucket of 5 drops: five pass, the sixth overflows.
 #
 # $B is the build to test (build).
+#
+# takes: 35s
 set -u
 . tests/lib/tap.sh
 . tests/rig/rig.sh
@@ -420,6 +422,7 @@ content()
 
 # ---- the hook --------------------------------------------------------------
 
+# The slow one goes with the rig, should nobody kill it.
 hook()
 {
 	install -d -o daemon "$RIG/hooked"
@@ -427,7 +430,7 @@ hook()
 		#!/bin/sh
 		case \$TIDEMARK_KEY in
 		slow*)	echo \$\$ >$RIG/hooked/slow
-			sleep 300 ;;
+			while [ -d $RIG/hooked ]; do sleep 1; done ;;
 		bad*)	exit 3 ;;
 		esac
 		ls -l /proc/self/fd/ >$RIG/hooked/fds

@@ -6,6 +6,8 @@
 # a day: none does while we test.
 #
 # $B is the build to test (build).
+#
+# takes: 10s
 set -u
 . tests/lib/tap.sh
 . tests/rig/rig.sh

@@ -3,6 +3,8 @@
 #
 # Stand-ins (tests/rig/other.c) sit on Tidemark's two sockets, so a failure
 # here is the rig's, not the product's.
+#
+# alone: a storm of 200 connections
 set -u
 . tests/lib/tap.sh
 . tests/rig/rig.sh

@@ -5,6 +5,8 @@
 # process of its own; killing any of Tidemark's processes harms nobody else.
 #
 # $B is the build to test (build).
+#
+# alone: a storm of 200 connections, with kills
 set -u
 . tests/lib/tap.sh
 . tests/rig/rig.sh

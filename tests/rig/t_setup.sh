@@ -6,6 +6,8 @@
 # its sockets to, so that no drop-in of systemd is needed.
 #
 # $B is the build to test (build).
+#
+# takes: 12s
 set -u
 . tests/lib/tap.sh
 . tests/rig/rig.sh

@@ -2,6 +2,8 @@
 # t_forget.sh - what is known about an address goes: from the map, from the
 # archive, from the bytes of their files; what is known about others stays.
 # What cannot be removed is said.
+#
+# takes: 21s
 # shellcheck disable=SC2016 # perl, by intent
 set -u
 . tests/lib/tap.sh

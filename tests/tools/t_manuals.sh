@@ -3,6 +3,8 @@
 # every JSON record in the page of its subcommand, every gauge in that of the
 # metrics, every file in tidemark-files(5), every field of the log in
 # tidemark-log(5).  And no page explains a field that nobody writes.
+#
+# takes: 8s
 set -u
 . tests/lib/tap.sh
 . tests/lib/daemon.sh

@@ -2,6 +2,8 @@
 # t_documented - every setting, option and subcommand stands in its manual, and
 # the manuals speak of none that is not there.  Whether the manuals are sound by
 # themselves is for t_manuals.sh.
+#
+# takes: 7s
 set -u
 . tests/lib/tap.sh
 . tests/lib/pages.sh

@@ -2,6 +2,8 @@
 # t_backup.sh - a backup taken while mail flows holds all that was
 # acknowledged before; restored, it is the same Tidemark, and the time between
 # counts as not covered.  What is damaged is refused.
+#
+# takes: 19s
 # shellcheck disable=SC2016 # perl, by intent
 set -u
 . tests/lib/tap.sh

@@ -4,6 +4,8 @@
 #
 #   customer 10.0.0.2 10.0.0.3   router   outside 192.0.2.1 192.0.2.2 192.0.2.3
 #   2001:db8:a::2 ::3                     2001:db8:b::1 ::2
+#
+# takes: 18s
 set -u
 . tests/lib/tap.sh
 

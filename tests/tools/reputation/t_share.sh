@@ -3,6 +3,8 @@
 # has seen the others know, once; files that do not fit are refused; what was
 # merged outlives the collector and the map, and a merge that is killed has
 # happened or has not.
+#
+# takes: 9s
 set -u
 . tests/lib/tap.sh
 . tests/lib/daemon.sh

@@ -3,6 +3,8 @@
 # encoding and for another recipient, met when a few words differ, revoked;
 # generations fade; what is acknowledged survives kill -9 and the loss of the
 # map.
+#
+# takes: 19s
 # shellcheck disable=SC2016 # perl, by intent
 set -u
 . tests/lib/tap.sh

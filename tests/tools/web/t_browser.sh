@@ -1,6 +1,8 @@
 #!/bin/sh
 # t_browser - the page in a real browser: Debian's chromium, driven by its
 # WebDriver.  Pictures of it lie in $B/tests/tools/web.
+#
+# takes: 29s
 set -u
 . tests/lib/tap.sh
 . tests/lib/daemon.sh

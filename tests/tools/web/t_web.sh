@@ -3,6 +3,8 @@
 # away, what is masked, and a daemon that goes and comes.
 #
 # With WEB=PROGRAM another build of it is tried (a sanitizer's).
+#
+# takes: 8s
 # shellcheck disable=SC2016 # perl, by intent
 set -u
 . tests/lib/tap.sh

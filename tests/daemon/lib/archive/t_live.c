@@ -1,5 +1,7 @@
 /*
  * Live: made, resumed, outgrown; what becomes of a file that is not whole.
+ *
+ * takes: 9s
  */
 #include <fcntl.h>
 #include <signal.h>
