@@ -61,7 +61,7 @@ said()
 {
 	from=$1
 	shift
-	within 5 line "$from" || {
+	within 30 line "$from" || {
 		echo "no line for $from"
 		return 1
 	}
