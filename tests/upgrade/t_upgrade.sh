@@ -6,6 +6,8 @@
 #
 # The installations were made by make.sh.  Their time goes on where it ended
 # (then.c): bans, levels and allowances would all have run out by now.
+#
+# takes: 15s
 set -u
 . tests/lib/tap.sh
 . tests/lib/daemon.sh
