@@ -301,12 +301,29 @@ archive_is_whole()
 
 # ---- all of it ---------------------------------------------------------------
 
+# downtime_is_a_gap - nobody looked while it was stopped.
+downtime_is_a_gap()
+{
+	now=$(clocks | cut -d' ' -f1)
+	exits 3 tidemark query --from nobody@never.example \
+	    --since "$(stamp $((now - downtime / 2)))" \
+	    --until "$(stamp $((now - downtime / 4)))"
+}
+
+# stamp MS - of the wall clock, for --since.
+stamp()
+{
+	date -u -d "@$(($1 / 1000))" +%Y-%m-%dT%H:%M:%SZ
+}
+
 # goes_on NAME MOMENT STORED same | other - and the boot of a second start.
 goes_on()
 {
 	moment=$2 stored=$3
 	check "$1: starts" daemon_start || return
 	check "$1: then" it_is_then
+	check "$1: the time in between is not covered" \
+	    downtime_is_a_gap
 	known_at_first "$1"
 	used_at_first "$1"
 	remember

@@ -587,6 +587,22 @@ newer_formats(void)
 	}
 }
 
+/* Counters that cannot be read cost the counters, and no more. */
+static void
+newer_counters(void)
+{
+	struct tide_carried taken = { 0 };
+
+	start_with_one();
+	part("counters")->format = 77;
+	put_manifest();
+	CHECK(strcmp(restored(&taken), "counters (of a newer format)") == 0);
+	CHECK_INT(lapses(), 0);
+	CHECK(taken.part[TIDE_CARRIED_TOKENS].size > 0);
+	tide_carried_free(&taken);
+	end();
+}
+
 /* A manifest of a form to come is no reason to begin without a word. */
 static void
 newer_manifest(void)
@@ -677,6 +693,7 @@ CHECK_CASES({ "none yet", none_yet }, { "written and loaded", write_and_load },
     { "ours lacks nothing", nothing_lacks },
     { "a part more, a part less", other_parts },
     { "parts of a newer format are left out and named", newer_formats },
+    { "counters of a newer format cost only the counters", newer_counters },
     { "a manifest of a newer format", newer_manifest },
     { "cut short: the other side stands", cut_short },
     { "loading changes nothing", archive_is_the_same_when_read },

@@ -431,6 +431,26 @@ unreadable_windows(void)
 	CHECK_INT(mark(&c), 0);
 }
 
+static void
+other_control(struct tide_map_head *h)
+{
+	h->region[TIDE_REGION_CONTROL].format++;
+}
+
+/* Nor without its control words: a bypass would be read out of others. */
+static void
+unreadable_control(void)
+{
+	struct tide_config c;
+	struct tide_err why;
+
+	make_used(&c);
+	change_head(&c, other_control, true);
+	CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_MADE);
+	CHECK(access(beside(&c, ".damaged"), F_OK) == 0);
+	CHECK_INT(mark(&c), 0);
+}
+
 /* Rows that it has no room for are empty: all regions are there. */
 static void
 growing_heads(void)
@@ -442,6 +462,12 @@ growing_heads(void)
 	change_head(&c, shorter_head, true);
 	CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_RESUMED);
 	CHECK_INT(mark(&c), MARK);
+}
+
+static void
+cells_of_no_bits(struct tide_map_head *h)
+{
+	h->bulk.bits = 0;
 }
 
 /* Sizes that no map has, with a right check: no region fits them. */
@@ -456,6 +482,9 @@ impossible_sizes(void)
 	CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_MADE);
 	CHECK(strstr(why.text, "region slots has") != NULL);
 	CHECK(access(beside(&c, ".damaged"), F_OK) == 0);
+	make_used(&c);
+	change_head(&c, cells_of_no_bits, true);
+	CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_MADE);
 }
 
 /* ---- files that are not whole ------------------------------------------ */
@@ -836,6 +865,7 @@ CHECK_CASES({ "made where there is none", made }, { "resumed", resumed },
     { "heads changed: another boot, version, damage", changed_heads },
     { "regions of another format, or none", other_regions },
     { "windows of another format", unreadable_windows },
+    { "control words of another format", unreadable_control },
     { "a head that is shorter", growing_heads },
     { "sizes that no map has", impossible_sizes },
     { "truncated at many lengths", truncated },
