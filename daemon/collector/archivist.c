@@ -94,28 +94,16 @@ publish_summary(struct archivist *a)
 	atomic_store(&control->archive_kept, sum.kept);
 }
 
-/* PROTOCOL lapses, the consumer: C1 to C3 of map.h. */
 static int
 take_lapses(struct archivist *a, struct tide_err *err)
 {
-	struct tide_acceptor *from = a->c->map->acceptor;
-	uint64_t tail =
-	    atomic_load_explicit(&from->lapse_tail, memory_order_relaxed);
-	uint64_t head = atomic_load_explicit(
-	    &from->lapse_head, memory_order_acquire); /* C1 */
+	int taken =
+	    tide_archive_take_lapses(&a->c->archive, a->c->map->acceptor, err);
 
-	if (head - tail > TIDE_LAPSES) /* bytes another process wrote */
-		tail = head - TIDE_LAPSES;
-	for (; tail != head; tail++) {
-		struct tide_lapse lapse = from->lapse[tail % TIDE_LAPSES];
-
-		if (tide_archive_put_lapse(&a->c->archive, &lapse, err) < 0)
-			return -1; /* C2 */
-		atomic_store_explicit(
-		    &from->lapse_tail, tail + 1, memory_order_release); /* C3 */
-		tide_count(a->c->map->counters, TIDE_COUNT_LAPSES, 1);
-	}
-	return 0;
+	if (taken > 0)
+		tide_count(
+		    a->c->map->counters, TIDE_COUNT_LAPSES, (uint64_t)taken);
+	return taken < 0 ? -1 : 0;
 }
 
 static int

@@ -244,13 +244,21 @@ open_pool(struct collector *c, struct tide_err *err)
 	return 0;
 }
 
+/* How long ago a part was taken. */
+static uint64_t
+gone(const struct tide_carried *c, enum tide_carried_id id)
+{
+	uint64_t now = tide_clock_wall_ms(), then = c->part[id].taken_ms;
+
+	return now > then ? now - then : 0;
+}
+
 /* What a map that is gone knew of senders, as it would be by now. */
 static void
 load_carried(struct collector *c)
 {
 	struct tide_carried *from = &c->carried;
-	uint64_t now = tide_clock_wall_ms(), mono = tide_clock_mono_ms();
-	uint64_t gone = now > from->taken_ms ? now - from->taken_ms : 0;
+	uint64_t mono = tide_clock_mono_ms();
 	int class[TIDE_CLASSES];
 	unsigned buckets, tokens, distinct;
 
@@ -259,13 +267,16 @@ load_carried(struct collector *c)
 	tide_classes_translate(&from->profiles, c->map->profiles, class);
 	buckets =
 	    tide_flow_load(&c->pool, from->part[TIDE_CARRIED_BUCKETS].bytes,
-		from->part[TIDE_CARRIED_BUCKETS].size, class, gone);
+		from->part[TIDE_CARRIED_BUCKETS].size, class,
+		gone(from, TIDE_CARRIED_BUCKETS));
 	tokens = tide_tokens_load(c->map->tokens,
 	    from->part[TIDE_CARRIED_TOKENS].bytes,
-	    from->part[TIDE_CARRIED_TOKENS].size, mono, gone);
+	    from->part[TIDE_CARRIED_TOKENS].size, mono,
+	    gone(from, TIDE_CARRIED_TOKENS));
 	distinct = tide_distinct_load(c->map->distinct,
 	    from->part[TIDE_CARRIED_DISTINCT].bytes,
-	    from->part[TIDE_CARRIED_DISTINCT].size, mono, gone);
+	    from->part[TIDE_CARRIED_DISTINCT].size, mono,
+	    gone(from, TIDE_CARRIED_DISTINCT));
 	tide_log(TIDE_LOG_INFO,
 	    "carried over: %u buckets, %u allowances, %u estimates", buckets,
 	    tokens, distinct);

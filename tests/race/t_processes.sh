@@ -193,7 +193,7 @@ lose_live()
 	sleep 0.2
 	feed -c 4 -n 50 -m 10 --unique --quiet --acked "$D/acked.2" || return 1
 	kill_all || return 1
-	rm "$D/run/live.mdb" "$D/run/live.mdb-lock" "$D/run/map"
+	rm "$D/run/live.mdb" "$D/run/map"
 	daemon_start
 }
 check "the live file is lost: Tidemark starts" lose_live

@@ -60,6 +60,29 @@ tide_archive_put_lapse(struct tide_archive *a, const struct tide_lapse *lapse,
 	return tide_txn_commit(txn, err);
 }
 
+int
+tide_archive_take_lapses(
+    struct tide_archive *a, struct tide_acceptor *from, struct tide_err *err)
+{
+	uint64_t tail =
+	    atomic_load_explicit(&from->lapse_tail, memory_order_relaxed);
+	uint64_t head = atomic_load_explicit(
+	    &from->lapse_head, memory_order_acquire); /* C1 */
+	struct tide_lapse lapse;
+	int taken = 0;
+
+	if (head - tail > TIDE_LAPSES) /* bytes another process wrote */
+		tail = head - TIDE_LAPSES;
+	for (; tail != head; tail++, taken++) {
+		lapse = from->lapse[tail % TIDE_LAPSES];
+		if (tide_archive_put_lapse(a, &lapse, err) < 0)
+			return -1; /* C2 */
+		atomic_store_explicit(
+		    &from->lapse_tail, tail + 1, memory_order_release); /* C3 */
+	}
+	return taken;
+}
+
 /* ---- summary ----------------------------------------------------------- */
 
 static int
@@ -71,8 +94,10 @@ sum_window(void *arg, struct tide_bytes key, struct tide_bytes value,
 
 	(void)key;
 	(void)err;
-	if (tide_window_record_read(value, &r) == NULL)
+	if (tide_window_record_read(value, &r) == NULL) {
+		sum->unread++;
 		return 0;
+	}
 	if (sum->windows == 0 || r.from_ms < sum->from_ms)
 		sum->from_ms = r.from_ms;
 	if (r.until_ms > sum->until_ms)

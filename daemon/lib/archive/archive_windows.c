@@ -72,17 +72,39 @@ tide_window_record_seal(struct tide_window_record *r)
 	r->check = record_check(r);
 }
 
+bool
+tide_window_format_known(uint32_t format)
+{
+	return format == TIDE_WINDOW_FORMAT;
+}
+
+/* A record of another format is read here into this one. */
+static bool
+take_record(struct tide_bytes value, struct tide_window_record *to)
+{
+	uint32_t format;
+
+	if (value.size < sizeof format)
+		return false;
+	memcpy(&format, value.data, sizeof format);
+	switch (format) {
+	case TIDE_WINDOW_FORMAT:
+		if (value.size != sizeof *to)
+			return false;
+		memcpy(to, value.data, sizeof *to);
+		return to->check == record_check(to);
+	default:
+		return false;
+	}
+}
+
 const struct tide_window_record *
 tide_window_record_read(
     struct tide_bytes value, struct tide_window_record *copy)
 {
 	unsigned i;
 
-	if (value.size != sizeof *copy)
-		return NULL;
-	memcpy(copy, value.data, sizeof *copy);
-	if (copy->format != TIDE_WINDOW_FORMAT ||
-	    copy->check != record_check(copy))
+	if (!take_record(value, copy))
 		return NULL;
 	for (i = 0; i < TIDE_FILTERS; i++)
 		if (!tide_bloom_sane(&copy->shape[i]))

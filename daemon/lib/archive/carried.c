@@ -1,6 +1,7 @@
 /*
  * carried - gather the records of a map.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,16 +59,10 @@ save(struct tide_carried *c, const struct tide_map *map,
 
 	switch (part) {
 	case TIDE_CARRIED_BUCKETS:
-		if (map->flow == NULL)
-			return 0;
 		return tide_flow_save(map->flow, bytes, size, err);
 	case TIDE_CARRIED_TOKENS:
-		if (map->tokens == NULL)
-			return 0;
 		return tide_tokens_save(map->tokens, mono, bytes, size, err);
 	case TIDE_CARRIED_DISTINCT:
-		if (map->distinct == NULL)
-			return 0;
 		return tide_distinct_save(
 		    map->distinct, mono, bytes, size, err);
 	case TIDE_CARRIED_COUNTERS:
@@ -76,6 +71,22 @@ save(struct tide_carried *c, const struct tide_map *map,
 		break;
 	}
 	return 0;
+}
+
+/* An old map may lack it. */
+static bool
+has(const struct tide_map *map, enum tide_carried_id part)
+{
+	switch (part) {
+	case TIDE_CARRIED_BUCKETS:
+		return map->flow != NULL;
+	case TIDE_CARRIED_TOKENS:
+		return map->tokens != NULL;
+	case TIDE_CARRIED_DISTINCT:
+		return map->distinct != NULL;
+	default:
+		return true;
+	}
 }
 
 int
@@ -87,12 +98,16 @@ tide_carried_take(struct tide_carried *c, const struct tide_map *map,
 	memset(c, 0, sizeof *c);
 	c->taken_ms = now_ms;
 	c->profiles = *map->profiles;
-	for (i = 0; i < TIDE_CARRIED_PARTS; i++)
+	for (i = 0; i < TIDE_CARRIED_PARTS; i++) {
+		if (!has(map, (enum tide_carried_id)i))
+			continue;
+		c->part[i].taken_ms = now_ms;
 		if (save(c, map, (enum tide_carried_id)i, err) < 0 ||
 		    pad(c, (enum tide_carried_id)i, err) < 0) {
 			tide_carried_free(c);
 			return -1;
 		}
+	}
 	return 0;
 }
 
@@ -105,6 +120,22 @@ tide_carried_free(struct tide_carried *c)
 		free(c->part[i].bytes);
 		c->part[i].bytes = NULL;
 		c->part[i].size = 0;
+	}
+}
+
+void
+tide_carried_complete(struct tide_carried *c, struct tide_carried *from)
+{
+	unsigned i;
+
+	if (memcmp(&c->profiles, &from->profiles, sizeof c->profiles) != 0)
+		return;
+	for (i = 0; i < TIDE_CARRIED_PARTS; i++) {
+		if (c->part[i].bytes != NULL)
+			continue;
+		c->part[i] = from->part[i];
+		from->part[i].bytes = NULL;
+		from->part[i].size = 0;
 	}
 }
 

@@ -240,6 +240,20 @@ load_part(const struct loading *l, unsigned i)
 	return NULL;
 }
 
+/* Is it there, in a format we know, and yet not to be read? */
+static bool
+is_damaged(const struct loading *l, const char *name)
+{
+	int i = find_part(l, name);
+	char *bytes;
+
+	if (i < 0 || l->f.m.part[i].format != 1)
+		return false;
+	bytes = load_part(l, (unsigned)i);
+	free(bytes);
+	return bytes == NULL;
+}
+
 /*
  * The bytes of a part that may be missed: NULL if it is not there, of a format
  * that is not known (from 1 up to `known' are), or damaged.
@@ -320,7 +334,7 @@ load_window(struct loading *l, unsigned which, struct tide_err *err)
 	i = find_part(l, name);
 	if (i < 0 || l->f.m.part[i].length == 0)
 		return 0; /* it held nothing */
-	if (l->f.m.part[i].format > TIDE_WINDOW_FORMAT) {
+	if (!tide_window_format_known(l->f.m.part[i].format)) {
 		leave_out(l, name, "of a newer format");
 		return 0;
 	}
@@ -371,13 +385,14 @@ load_old_window(struct loading *l, unsigned which, struct tide_err *err)
 
 /* ---- the rest ---------------------------------------------------------- */
 
+/* Both regions or none: one is of no use without the other. */
 static void
 load_bulk(struct loading *l)
 {
 	static const enum tide_region_id id[2] = { TIDE_REGION_BULK,
 		TIDE_REGION_NEIGHBOURS };
 	struct tide_counting_shape *s = &l->c->bulk_shape;
-	size_t need[2];
+	size_t need;
 	unsigned k;
 	int i;
 
@@ -385,18 +400,21 @@ load_bulk(struct loading *l)
 		l->c->bulk[k] = load_spare(
 		    l, tide_region[id[k]].name, tide_region_format(id[k]), &i);
 		if (l->c->bulk[k] == NULL)
-			return;
+			break;
 		memcpy(s, l->f.m.part[i].shape, sizeof *s);
-		need[0] = tide_counting_sane(s) ? tide_bulk_own_bytes(s, 1)
-						: SIZE_MAX;
-		need[1] = tide_counting_sane(s) ? tide_bulk_neighbours_bytes(s)
-						: SIZE_MAX;
-		if (l->f.m.part[i].length < need[k]) {
-			free(l->c->bulk[k]);
-			l->c->bulk[k] = NULL;
+		need = !tide_counting_sane(s) ? SIZE_MAX
+		    : k == 0		      ? tide_bulk_own_bytes(s, 1)
+					      : tide_bulk_neighbours_bytes(s);
+		if (l->f.m.part[i].length < need) {
 			leave_out(l, tide_region[id[k]].name, "damaged");
-			return;
+			break;
 		}
+	}
+	if (k == 2)
+		return;
+	for (k = 0; k < 2; k++) {
+		free(l->c->bulk[k]);
+		l->c->bulk[k] = NULL;
 	}
 }
 
@@ -412,6 +430,7 @@ load_carried(struct loading *l)
 	for (k = 0; k < TIDE_CARRIED_PARTS; k++) {
 		c->part[k].bytes = load_spare(l, tide_carried_kind[k].name,
 		    tide_carried_kind[k].format, &i);
+		c->part[k].taken_ms = l->f.m.taken_ms;
 		if (c->part[k].bytes != NULL)
 			c->part[k].size = (size_t)l->f.m.part[i].length;
 	}
@@ -437,25 +456,44 @@ load_old_counters(struct loading *l)
 	free(region);
 }
 
-/* Parts of a newer version that nothing here asks for. */
+static bool
+is_known(const char *name)
+{
+	char window[CHECKPOINT_NAME_MAX];
+	unsigned i, k;
+
+	for (i = 0; i < TIDE_CARRIED_PARTS; i++)
+		if (strcmp(name, tide_carried_kind[i].name) == 0)
+			return true;
+	for (i = 0; i < 2; i++) {
+		(void)snprintf(window, sizeof window, CHECKPOINT_WINDOW, i);
+		if (strcmp(name, window) == 0)
+			return true;
+		for (k = 0; k < TIDE_FILTERS; k++) {
+			(void)snprintf(
+			    window, sizeof window, CHECKPOINT_FILTER, i, k);
+			if (strcmp(name, window) == 0)
+				return true;
+		}
+	}
+	return strcmp(name, tide_region[TIDE_REGION_BULK].name) == 0 ||
+	    strcmp(name, tide_region[TIDE_REGION_NEIGHBOURS].name) == 0;
+}
+
+/* Parts of a newer version, that nothing here asks for; and those of a name
+ * that another one has, which would hide it. */
 static void
 name_others(struct loading *l)
 {
-	unsigned i, k;
-	const char *name;
-	bool known;
+	unsigned i;
 
-	for (i = 0; i < l->f.m.parts; i++) {
-		name = l->f.m.part[i].name;
-		known = strncmp(name, "window", 6) == 0 ||
-		    strcmp(name, TIDE_V01_COUNTERS) == 0 ||
-		    strcmp(name, tide_region[TIDE_REGION_BULK].name) == 0 ||
-		    strcmp(name, tide_region[TIDE_REGION_NEIGHBOURS].name) == 0;
-		for (k = 0; k < TIDE_CARRIED_PARTS; k++)
-			known |= strcmp(name, tide_carried_kind[k].name) == 0;
-		if (!known)
-			leave_out(l, name, "not known here");
-	}
+	if (l->f.old.is)
+		return;
+	for (i = 0; i < l->f.m.parts; i++)
+		if (!is_known(l->f.m.part[i].name))
+			leave_out(l, l->f.m.part[i].name, "not known here");
+		else if (find_part(l, l->f.m.part[i].name) != (int)i)
+			leave_out(l, l->f.m.part[i].name, "there twice");
 }
 
 static int
@@ -472,7 +510,8 @@ load_side(struct loading *l, struct tide_err *err)
 	load_carried(l);
 	if (l->f.old.is)
 		load_old_counters(l);
-	if (l->c->carried.part[TIDE_CARRIED_COUNTERS].bytes == NULL)
+	if (is_damaged(l, tide_carried_kind[TIDE_CARRIED_COUNTERS].name) ||
+	    is_damaged(l, TIDE_V01_COUNTERS))
 		return damaged(l, err);
 	load_bulk(l);
 	name_others(l);
@@ -499,6 +538,8 @@ load(struct loading *l, struct tide_err *err)
 	tide_checkpoint_free(l->c); /* the other side, then */
 	if (read_manifest(l->txn, side == 0, &l->f) > 0)
 		rc = load_side(l, err);
+	if (rc > 0)
+		leave_out(l, "the newest checkpoint", "damaged");
 	return rc;
 }
 
@@ -541,8 +582,8 @@ tide_checkpoint_free(struct tide_checkpoint *c)
 /* ---- restoring --------------------------------------------------------- */
 
 /* Only into the same shape: cells of another size mean nothing. */
-static void
-restore_bulk(struct tide_map *map, struct tide_checkpoint *c)
+void
+tide_checkpoint_bulk(struct tide_checkpoint *c, struct tide_map *map)
 {
 	struct tide_bulk from;
 
@@ -563,21 +604,22 @@ tide_checkpoint_restore(struct tide_archive *a, struct tide_map *map,
 {
 	struct tide_checkpoint c;
 	int rc = tide_checkpoint_load(a, &c, lacks);
+	struct tide_err err;
 	unsigned i;
 
 	if (rc <= 0)
 		return rc;
 	if (tide_carried_count(&c.carried, map) > 0)
 		add_lack(&c.lacks, "some counters", "not known here");
-	restore_bulk(map, &c);
+	tide_checkpoint_bulk(&c, map);
 	atomic_store(&map->control->bypass_until_ms, c.bypass_until_ms);
 	*carried = c.carried;
 	memset(&c.carried, 0, sizeof c.carried);
 	*lacks = c.lacks;
-	for (i = 0; rc > 0 && i < c.windows; i++)
-		if (tide_archive_put_window(
-			a, &c.record[i], c.words[i], lacks) < 0)
-			rc = -1;
+	for (i = 0; i < c.windows; i++)
+		if (tide_archive_put_window(a, &c.record[i], c.words[i], &err) <
+		    0)
+			add_lack(lacks, "a window", err.text);
 	tide_checkpoint_free(&c);
 	return rc;
 }

@@ -184,16 +184,16 @@ find_region(struct opening *o, struct tide_txn *txn, unsigned i,
 
 /* Geometry, once more: is the head where the table will say it is? */
 static int
-check_place(const struct opening *o, const struct tide_map_head *head,
-    struct tide_err *err)
+check_place(const struct opening *o, const char *path,
+    const struct tide_map_head *head, struct tide_err *err)
 {
 	struct tide_map_head seen;
 	char page[TIDE_PAGE];
 	ssize_t n;
-	int fd = open(o->path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
-		return tide_err_errno(err, "%s", o->path);
+		return tide_err_errno(err, "%s", path);
 	n = pread(fd, page, sizeof page,
 	    (off_t)o->table.region[TIDE_REGION_CONTROL].offset);
 	(void)close(fd);
@@ -207,7 +207,7 @@ check_place(const struct opening *o, const struct tide_map_head *head,
 }
 
 static int
-find_regions(struct opening *o, struct tide_store *store,
+find_regions(struct opening *o, struct tide_store *store, const char *path,
     const struct tide_map_head *head, struct tide_err *err)
 {
 	struct tide_txn *txn = tide_txn_begin(store, false, err);
@@ -219,7 +219,7 @@ find_regions(struct opening *o, struct tide_store *store,
 	for (i = 0; rc == 0 && i < TIDE_REGIONS; i++)
 		rc = find_region(o, txn, i, head, err);
 	tide_txn_abort(txn);
-	return rc == 0 ? check_place(o, head, err) : rc;
+	return rc == 0 ? check_place(o, path, head, err) : rc;
 }
 
 /* ---- making ------------------------------------------------------------ */
@@ -276,7 +276,11 @@ reserve_regions(
 	return tide_txn_commit(txn, err);
 }
 
-/* Is there room?  Asked first, for the sake of the answer. */
+/*
+ * Is there room?  Asked first, for the sake of the answer.  Where there is none
+ * beside a map that goes anyway, that one goes first; but not while it is being
+ * replaced: it is still mapped then, and all we have.
+ */
 static int
 check_room(const struct opening *o, size_t size, struct tide_err *err)
 {
@@ -288,28 +292,55 @@ check_room(const struct opening *o, size_t size, struct tide_err *err)
 	if (statvfs(dir, &fs) < 0)
 		return tide_err_errno(err, "%s", dir);
 	free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+	if (free_bytes < size && !o->replace && unlink(o->path) == 0 &&
+	    statvfs(dir, &fs) == 0)
+		free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
 	if (free_bytes >= size)
 		return 0;
 	return tide_err_set(err, "%s: needs %zu KiB and %s has %llu KiB free",
 	    o->path, size / 1024, dir, (unsigned long long)free_bytes / 1024);
 }
 
+/* Where it is made: it gets its name when it is whole, so that a kill in the
+ * middle leaves no half a map in its place. */
+static void
+new_path(const struct opening *o, char path[TIDE_PATH_MAX + 8])
+{
+	(void)snprintf(path, TIDE_PATH_MAX + 8, "%s.new", o->path);
+}
+
+static void
+remove_new(const struct opening *o)
+{
+	char path[TIDE_PATH_MAX + 8], lock[TIDE_PATH_MAX + 16];
+
+	new_path(o, path);
+	(void)snprintf(lock, sizeof lock, "%s-lock", path);
+	(void)unlink(path);
+	(void)unlink(lock);
+}
+
 static int
 make_file(struct opening *o, struct tide_err *err)
 {
 	size_t size = file_size(&o->head);
+	char path[TIDE_PATH_MAX + 8];
 	struct tide_store *store;
 	int rc;
 
+	remove_new(o);
 	if (check_room(o, size, err) < 0)
 		return -1;
-	store = tide_store_open(o->path, TIDE_STORE_LIVE, size, tables, err);
+	new_path(o, path);
+	store = tide_store_open(path, TIDE_STORE_LIVE, size, tables, err);
 	if (store == NULL)
 		return -1;
 	rc = reserve_regions(o, store, err);
 	if (rc == 0)
-		rc = find_regions(o, store, &o->head, err);
+		rc = find_regions(o, store, path, &o->head, err);
 	tide_store_close(store);
+	if (rc == 0 && rename(path, o->path) < 0)
+		rc = tide_err_errno(err, "%s", o->path);
 	return rc;
 }
 
@@ -387,7 +418,7 @@ read_head(struct opening *o, const char *region, struct tide_map_head *head,
 	o->words_at = TIDE_PAGE;
 	o->is_old = state != TIDE_HEAD_SOUND;
 	if (state == TIDE_HEAD_SOUND) {
-		o->is_old = tide_map_head_lacks(head) != NULL;
+		o->is_old = tide_map_head_differs(head) != NULL;
 		return true;
 	}
 	o->words_at = TIDE_V01_WORDS_AT;
@@ -422,14 +453,18 @@ read_counter_names(
 
 /* A collector that was killed while it replaced the map left it so. */
 static enum trust
-judge_control(struct opening *o, const char *region, struct tide_map_head *head,
-    struct tide_err *why)
+judge_control(struct opening *o, const char *region, size_t length,
+    struct tide_map_head *head, struct tide_err *why)
 {
 	const struct tide_control *c;
 	enum trust trust;
 
 	if (!read_head(o, region, head, why))
 		return KEEP_ASIDE;
+	if (length < o->words_at + sizeof *c || !tide_map_head_sane(head)) {
+		(void)tide_err_set(why, "%s: its head is damaged", o->path);
+		return KEEP_ASIDE;
+	}
 	c = (const void *)(region + o->words_at);
 	trust = judge_head(o, head, why);
 	if (trust != RESUME || atomic_load(&c->current) != TIDE_MAP_RETIRED)
@@ -461,7 +496,8 @@ judge_store(struct opening *o, struct tide_store *store,
 		(void)tide_err_set(why, "%s: its head is damaged", o->path);
 		trust = KEEP_ASIDE;
 	} else {
-		trust = judge_control(o, start, head, why);
+		trust =
+		    judge_control(o, start, value.size - TIDE_PAGE, head, why);
 	}
 	if (trust == OUTGROWN && o->is_old &&
 	    !read_counter_names(o, txn, head)) {
@@ -502,7 +538,7 @@ judge_whole(struct opening *o, struct tide_err *why)
 		return KEEP_ASIDE;
 	trust = judge_store(o, store, &head, why);
 	if (trust == RESUME || trust == OUTGROWN) {
-		if (find_regions(o, store, &head, why) < 0)
+		if (find_regions(o, store, o->path, &head, why) < 0)
 			trust = KEEP_ASIDE;
 		else
 			o->head = head; /* not ours, but the one in use */
@@ -541,16 +577,13 @@ remove_lock(const struct opening *o)
 }
 
 static int
-clear_the_way(const struct opening *o, enum trust trust, struct tide_err *err)
+keep_aside(const struct opening *o, struct tide_err *err)
 {
 	char aside[TIDE_PATH_MAX + 16];
-	int rc;
 
 	(void)snprintf(aside, sizeof aside, "%s.damaged", o->path);
-	rc = trust == KEEP_ASIDE ? rename(o->path, aside) : unlink(o->path);
-	if (rc < 0 && errno != ENOENT)
+	if (rename(o->path, aside) < 0 && errno != ENOENT)
 		return tide_err_errno(err, "%s", o->path);
-	remove_lock(o);
 	return 0;
 }
 
@@ -579,10 +612,13 @@ publish(struct opening *o, struct tide_err *err)
 static int
 remake(struct opening *o, enum trust trust, struct tide_err *err)
 {
-	if (clear_the_way(o, trust, err) == 0 && make_file(o, err) == 0)
+	if ((trust != KEEP_ASIDE || keep_aside(o, err) == 0) &&
+	    make_file(o, err) == 0) {
+		remove_new(o); /* its lock */
+		remove_lock(o);
 		return 0;
-	(void)unlink(o->path); /* never leave half a map */
-	remove_lock(o);
+	}
+	remove_new(o);
 	return -1;
 }
 
@@ -627,6 +663,8 @@ open_or_remake(struct opening *o, const struct tide_hash_key *key,
 	if (plan_head(o, key, why) < 0)
 		return REFUSE;
 	*map = attach(o, KEEP_ASIDE, &err);
+	if (*map == NULL)
+		*why = err;
 	return *map != NULL ? KEEP_ASIDE : REFUSE;
 }
 

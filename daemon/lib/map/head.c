@@ -17,6 +17,7 @@
 #include "tidemark/map/regions.h"
 #include "tidemark/reputation/addresses.h"
 #include "tidemark/reputation/bulk.h"
+#include "tidemark/reputation/counting.h"
 #include "tidemark/reputation/spam.h"
 #include "tidemark/shared/counters.h"
 #include "tidemark/shared/latency.h"
@@ -79,15 +80,28 @@ tide_map_head_format(const struct tide_map_head *h, enum tide_region_id id)
 	return 0;
 }
 
+/* A region that we do not know counts: we would not keep it in step. */
 const char *
-tide_map_head_lacks(const struct tide_map_head *h)
+tide_map_head_differs(const struct tide_map_head *h)
 {
-	unsigned i;
+	unsigned i, known = 0;
 
 	for (i = 0; i < TIDE_REGIONS; i++)
 		if (tide_map_head_format(h, i) != tide_region_format(i))
 			return tide_region[i].name;
-	return NULL;
+	for (i = 0; i < TIDE_REGIONS_MOST; i++)
+		known += h->region[i].name[0] != '\0';
+	return known == TIDE_REGIONS ? NULL : "one that is not known here";
+}
+
+bool
+tide_map_head_sane(const struct tide_map_head *h)
+{
+	return tide_bloom_sane(&h->senders) &&
+	    tide_bloom_sane(&h->recipients) && tide_bloom_sane(&h->content) &&
+	    tide_bloom_sane(&h->addresses.bloom) &&
+	    tide_bloom_sane(&h->spam.exact) &&
+	    tide_bloom_sane(&h->spam.pairs) && tide_counting_sane(&h->bulk);
 }
 
 size_t

@@ -182,7 +182,7 @@ map_head(struct attached *a, int fd, const struct tide_map_table *t,
     enum tide_map_role role, struct tide_err *err)
 {
 	struct tide_map *map = &a->map;
-	const char *base, *lacks;
+	const char *base, *differs;
 
 	if (map_region(map, fd, t, role, TIDE_REGION_CONTROL, err) < 0)
 		return -1;
@@ -192,13 +192,18 @@ map_head(struct attached *a, int fd, const struct tide_map_table *t,
 		    a->head.instance != t->instance)
 			return tide_err_set(
 			    err, "%s: its head is damaged", t->live);
-		lacks = tide_map_head_lacks(&a->head);
-		if (lacks != NULL)
+		differs = tide_map_head_differs(&a->head);
+		if (differs != NULL)
 			return tide_err_set(err,
 			    "%s: was made by another "
 			    "version of Tidemark: region %s is another one",
-			    t->live, lacks);
+			    t->live, differs);
 		a->words_at = TIDE_PAGE;
+	} else if (a->head.version == TIDE_MAP_VERSION &&
+	    tide_map_head_format(&a->head, TIDE_REGION_CONTROL) !=
+		tide_region_format(TIDE_REGION_CONTROL)) {
+		return tide_err_set(
+		    err, "%s: its control words are of another form", t->live);
 	}
 	map->head = &a->head;
 	if (map->length[TIDE_REGION_CONTROL] <
@@ -396,8 +401,8 @@ tide_map_attach_old(const struct tide_map_table *t, struct tide_map_old old,
 	} else if (attach(a, t, TIDE_MAP_COLLECTOR, err) == 0) {
 		if (can_be_retired(&a->map))
 			return &a->map;
-		(void)tide_err_set(
-		    err, "%s: its windows are of another form", t->live);
+		(void)tide_err_set(err,
+		    "%s: its windows or workers are of another form", t->live);
 	}
 	if (a != NULL)
 		tide_map_detach(&a->map);

@@ -127,11 +127,16 @@ int tide_archive_expire(struct tide_archive *, uint64_t before_ms,
 int tide_archive_put_lapse(
     struct tide_archive *, const struct tide_lapse *, struct tide_err *);
 
+/* PROTOCOL lapses, the consumer: store all that wait there.  How many, or -1. */
+int tide_archive_take_lapses(
+    struct tide_archive *, struct tide_acceptor *, struct tide_err *);
+
 /* Check a lapse's bytes (its `pad` holds a checksum); false if they are none. */
 bool tide_lapse_read(struct tide_bytes, struct tide_lapse *copy);
 
 struct tide_archive_summary {
 	uint64_t windows, bytes, from_ms, until_ms, messages, lapses;
+	uint64_t unread;     /* windows whose records cannot be read */
 	uint64_t wire, text; /* bytes of mail, and of text in it */
 	uint64_t kept;	     /* bytes that hold content */
 };
@@ -145,6 +150,9 @@ uint64_t tide_window_record_bytes(const struct tide_window_record *);
 /* Check a record's bytes; NULL if they are none. */
 const struct tide_window_record *
 tide_window_record_read(struct tide_bytes, struct tide_window_record *copy);
+
+/* Can a record of that format be read here? */
+bool tide_window_format_known(uint32_t format);
 
 /* Its format and its check, the last thing before it is stored. */
 void tide_window_record_seal(struct tide_window_record *);

@@ -35,10 +35,11 @@ extern const struct tide_carried_kind tide_carried_kind[TIDE_CARRIED_PARTS];
 
 struct tide_carried {
 	struct {
-		char *bytes; /* NULL: nothing is known */
-		size_t size; /* whole words */
+		char *bytes;	   /* NULL: nothing is known */
+		size_t size;	   /* whole words */
+		uint64_t taken_ms; /* wall */
 	} part[TIDE_CARRIED_PARTS];
-	uint64_t taken_ms; /* wall */
+	uint64_t taken_ms; /* wall: the newest of it */
 	struct tide_profile_names profiles;
 };
 
@@ -46,6 +47,9 @@ struct tide_carried {
 int tide_carried_take(struct tide_carried *, const struct tide_map *,
     uint64_t now_ms, struct tide_err *);
 void tide_carried_free(struct tide_carried *);
+
+/* Take the parts that are lacking from another one, of the same profiles. */
+void tide_carried_complete(struct tide_carried *, struct tide_carried *from);
 
 /*
  * The counts are there as soon as there is a map; the rest waits for a pool.

@@ -52,6 +52,10 @@ int tide_checkpoint_load(
     struct tide_archive *, struct tide_checkpoint *, struct tide_err *);
 void tide_checkpoint_free(struct tide_checkpoint *);
 
+/* Its bulk counts into a map of the same shape that counts none yet; another
+ * shape is named among what it lacks. */
+void tide_checkpoint_bulk(struct tide_checkpoint *, struct tide_map *);
+
 /* When the newest complete one was taken; 0 if there is none. */
 int tide_checkpoint_taken(
     struct tide_archive *, uint64_t *wall_ms, struct tide_err *);

@@ -4,7 +4,8 @@
  * The file is created through LMDB, with all blocks allocated at once (a
  * sparse file is SIGBUS on a full disk) and all regions in one transaction,
  * and never written through LMDB again.  The environment is closed as soon as
- * the places of the regions are known and published.
+ * the places of the regions are known and published.  It is made under
+ * another name and gets its own when it is whole.
  */
 #ifndef TIDEMARK_LIVE_H
 #define TIDEMARK_LIVE_H
@@ -19,8 +20,10 @@ enum tide_live_result {
 	TIDE_LIVE_ERROR = -1,
 	TIDE_LIVE_RESUMED, /* the regions are as they were left */
 	TIDE_LIVE_MADE,	   /* new and empty; `why` says why */
-	TIDE_LIVE_OUTGROWN /* the old one, of other sizes or profiles: retire
-				   its windows, then open again with `replace` */
+	TIDE_LIVE_OUTGROWN /* the old one, of other sizes or profiles, or of
+			      another version (then it is not published, and
+			      has NULL for what cannot be read of it): retire
+			      its windows, then open again with `replace' */
 };
 
 /*

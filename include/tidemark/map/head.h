@@ -75,8 +75,12 @@ tide_map_head_read(struct tide_map_head *, const void *page);
 uint32_t
 tide_map_head_format(const struct tide_map_head *, enum tide_region_id);
 
-/* Has it all our regions, in our formats?  NULL, or the name of one not. */
-const char *tide_map_head_lacks(const struct tide_map_head *);
+/* Has it our regions, in our formats, and no others?  NULL, or the name of one
+ * that differs. */
+const char *tide_map_head_differs(const struct tide_map_head *);
+
+/* Are its shapes such as can be worked with? */
+bool tide_map_head_sane(const struct tide_map_head *);
 
 /* Length of a region for these settings. */
 size_t

@@ -3,7 +3,9 @@
  *
  * A region has a format word, which is written into the map's head.  Whoever
  * changes what lies in a region gives it a new one; a map with another word is
- * not resumed, but replaced by one that takes over what it knows (live.h).
+ * not resumed, but replaced by one that takes over what can be read of it, or,
+ * if that is not even its control words, slots and windows, what the last
+ * checkpoint has (live.h).
  * tests/daemon/lib/map/t_formats.c fails where the word was forgotten.
  */
 #ifndef TIDEMARK_REGIONS_H

@@ -138,7 +138,8 @@ resumed(void)
 		CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_RESUMED);
 		CHECK_INT(mark(&c), 4711);
 	}
-	CHECK_INT(unlink(beside(&c, "-lock")), 0); /* nobody needs it */
+	CHECK(access(beside(&c, "-lock"), F_OK) < 0); /* nobody needs it */
+	CHECK(access(beside(&c, ".new"), F_OK) < 0);
 	CHECK_INT(open_live(&c, true, &why), TIDE_LIVE_RESUMED);
 	CHECK_INT(mark(&c), 4711);
 }
@@ -425,7 +426,8 @@ unreadable_windows(void)
 	make_used(&c);
 	change_head(&c, other_windows, true);
 	CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_MADE);
-	CHECK_MSG(strstr(why.text, "its windows are of another form") != NULL,
+	CHECK_MSG(
+	    strstr(why.text, "windows or workers are of another form") != NULL,
 	    "%s", why.text);
 	CHECK(access(beside(&c, ".damaged"), F_OK) == 0);
 	CHECK_INT(mark(&c), 0);
@@ -449,6 +451,44 @@ unreadable_control(void)
 	CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_MADE);
 	CHECK(access(beside(&c, ".damaged"), F_OK) == 0);
 	CHECK_INT(mark(&c), 0);
+}
+
+/* As if this version lacked a region of that one. */
+static void
+one_more(struct tide_map_head *h)
+{
+	memcpy(h->region[TIDE_REGIONS].name, "novelty", 8);
+	h->region[TIDE_REGIONS].format = 1;
+}
+
+static void
+unknown_region(void)
+{
+	struct tide_config c;
+	struct tide_err why;
+
+	make_used(&c);
+	change_head(&c, one_more, true);
+	CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_OUTGROWN);
+	CHECK_INT(open_live(&c, true, &why), TIDE_LIVE_MADE);
+}
+
+/* Killed while it was made: what is left of it is in nobody's way. */
+static void
+half_made(void)
+{
+	struct tide_config c;
+	struct tide_err why;
+
+	make_used(&c);
+	CHECK(rename(fixture_live_path(&c), beside(&c, ".new")) == 0);
+	CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_MADE);
+	CHECK_INT(mark(&c), 0);
+	CHECK(access(beside(&c, ".new"), F_OK) < 0);
+	fixture_spit(beside(&c, ".new"), "half", 4);
+	CHECK(unlink(fixture_live_path(&c)) == 0);
+	CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_MADE);
+	CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_RESUMED);
 }
 
 /* Rows that it has no room for are empty: all regions are there. */
@@ -866,6 +906,8 @@ CHECK_CASES({ "made where there is none", made }, { "resumed", resumed },
     { "regions of another format, or none", other_regions },
     { "windows of another format", unreadable_windows },
     { "control words of another format", unreadable_control },
+    { "a region that is not known here", unknown_region },
+    { "killed while it was made", half_made },
     { "a head that is shorter", growing_heads },
     { "sizes that no map has", impossible_sizes },
     { "truncated at many lengths", truncated },
