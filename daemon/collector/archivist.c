@@ -42,6 +42,7 @@ struct archivist {
 	uint64_t complained_ms;
 	uint64_t failures; /* in a row */
 	struct tide_bulk_turn bulk;
+	uint64_t unread; /* windows that cannot be read, as last told */
 };
 
 /* ---- trouble ----------------------------------------------------------- */
@@ -85,6 +86,12 @@ publish_summary(struct archivist *a)
 
 	if (tide_archive_summary(&a->c->archive, &sum, &err) < 0)
 		return;
+	if (sum.unread > a->unread)
+		tide_log(TIDE_LOG_WARNING,
+		    "archive: %llu windows cannot be read, damaged or of a "
+		    "newer version; their time is not covered",
+		    (unsigned long long)sum.unread);
+	a->unread = sum.unread;
 	atomic_store(&control->archive_windows, sum.windows);
 	atomic_store(&control->archive_bytes, sum.bytes);
 	atomic_store(&control->archive_from_ms, sum.from_ms);

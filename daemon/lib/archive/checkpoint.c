@@ -2,6 +2,7 @@
  * checkpoint - write the map's state: parts, each by name and format, and a
  * manifest that lists them.  Loading is checkpoint_load.c's.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,23 +69,26 @@ write_piece(struct tide_archive *a, const struct checkpoint_chunk *key,
 	return tide_txn_commit(txn, err);
 }
 
-/* What an earlier, longer part has left behind this one's end. */
+/* What earlier, longer or other parts have left behind: the chunks of a part
+ * from one on, and of all parts after it up to the last. */
 static int
-drop_rest(struct tide_archive *a, unsigned side, unsigned part, uint64_t chunk,
-    struct tide_err *err)
+drop_rest(struct tide_archive *a, unsigned side, unsigned part, unsigned last,
+    uint64_t chunk, struct tide_err *err)
 {
 	struct tide_txn *txn = tide_txn_begin(a->store, true, err);
 	struct checkpoint_chunk key;
-	int gone = 1;
 	bool any = false;
+	int gone = 0;
 
 	if (txn == NULL)
 		return -1;
-	for (; gone == 1; chunk++) {
-		key = tide_checkpoint_chunk(side, part, chunk);
-		gone = tide_txn_del(txn, TIDE_TABLE_CHECKPOINT,
-		    tide_bytes(&key, sizeof key), err);
-		any |= gone == 1;
+	for (; gone >= 0 && part <= last; part++, chunk = 0) {
+		do {
+			key = tide_checkpoint_chunk(side, part, chunk++);
+			gone = tide_txn_del(txn, TIDE_TABLE_CHECKPOINT,
+			    tide_bytes(&key, sizeof key), err);
+			any |= gone == 1;
+		} while (gone == 1);
 	}
 	if (gone == 0 && any)
 		return tide_txn_commit(txn, err);
@@ -105,6 +109,7 @@ next_part(struct writing *w, const char *name, uint32_t format)
 {
 	struct checkpoint_part *p = &w->m.part[w->m.parts++];
 
+	assert(w->m.parts <= CHECKPOINT_PARTS_MOST);
 	(void)snprintf(p->name, sizeof p->name, "%s", name);
 	p->format = format;
 	return p;
@@ -131,7 +136,7 @@ write_part(struct writing *w, const char *name, uint32_t format,
 		if (write_piece(w->a, &key, w->room, size, err) < 0)
 			return -1;
 	}
-	return drop_rest(w->a, w->m.side, i, chunk, err);
+	return drop_rest(w->a, w->m.side, i, i, chunk, err);
 }
 
 /* ---- windows: as the archive will have them ----------------------------- */
@@ -226,18 +231,6 @@ write_carried(struct writing *w, struct tide_err *err)
 	return rc;
 }
 
-/* Chunks of parts that only another version knows. */
-static int
-drop_others(struct writing *w, struct tide_err *err)
-{
-	unsigned i;
-
-	for (i = w->m.parts; i < CHECKPOINT_PARTS_MOST; i++)
-		if (drop_rest(w->a, w->m.side, i, 0, err) < 0)
-			return -1;
-	return 0;
-}
-
 static int
 write_parts(struct writing *w, struct tide_err *err)
 {
@@ -246,7 +239,9 @@ write_parts(struct writing *w, struct tide_err *err)
 	    write_region(w, TIDE_REGION_NEIGHBOURS, err) < 0 ||
 	    write_carried(w, err) < 0)
 		return -1;
-	return drop_others(w, err);
+	/* and what only another version knows */
+	return drop_rest(
+	    w->a, w->m.side, w->m.parts, CHECKPOINT_PARTS_MOST - 1, 0, err);
 }
 
 /* The manifest goes first (the side is invalid from then on) or comes last. */

@@ -1,0 +1,293 @@
+/*
+ * opening - the map: resumed, made with what the last checkpoint knows, or
+ * taken over from one of other sizes, profiles or formats.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector.h"
+#include "tidemark/archive/archive.h"
+#include "tidemark/archive/carried.h"
+#include "tidemark/archive/checkpoint.h"
+#include "tidemark/archive/live.h"
+#include "tidemark/archive/sealer.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
+#include "tidemark/base/files.h"
+#include "tidemark/base/log.h"
+#include "tidemark/map/acceptor.h"
+#include "tidemark/map/control.h"
+#include "tidemark/map/head.h"
+#include "tidemark/map/history.h"
+#include "tidemark/map/map.h"
+#include "tidemark/reputation/bulk.h"
+#include "tidemark/reputation/counting.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
+#include "tidemark/shared/latency.h"
+
+#define RETIRE_MS 5000
+
+/* A new and empty map: what the last checkpoint knows goes to the archive. */
+static int
+restore(struct collector *c, const char *why, struct tide_err *err)
+{
+	char when[32];
+	int rc = tide_checkpoint_restore(&c->archive, c->map, &c->carried, err);
+
+	if (rc > 0)
+		tide_log(TIDE_LOG_WARNING,
+		    "live map made anew (%s); restored the checkpoint of %s, "
+		    "what came after it is a gap",
+		    why,
+		    tide_clock_show(c->carried.taken_ms, when, sizeof when));
+	if (rc > 0 && err->text[0] != '\0')
+		tide_log(
+		    TIDE_LOG_WARNING, "not restored from it: %s", err->text);
+	if (rc == 0)
+		tide_log(TIDE_LOG_INFO, "live map made (%s)", why);
+	if (rc < 0)
+		tide_log(TIDE_LOG_ERROR,
+		    "live map made anew (%s), without a checkpoint: %s", why,
+		    err->text);
+	return 0; /* a lost checkpoint must not keep us from going on */
+}
+
+static int
+put_aside(struct collector *c, const char *why, struct tide_err *err)
+{
+	char path[TIDE_PATH_MAX], aside[TIDE_PATH_MAX + 16];
+
+	(void)tide_config_live(&c->config, path, sizeof path);
+	(void)snprintf(aside, sizeof aside, "%s.damaged", path);
+	tide_log(TIDE_LOG_ERROR, "%s; kept as %s", why, aside);
+	if (rename(path, aside) < 0)
+		return tide_err_errno(err, "%s", path);
+	return 0;
+}
+
+/* It contradicts itself. */
+static int
+give_up_map(struct collector *c, const char *why, struct tide_err *err)
+{
+	tide_sealer_close(&c->sealer);
+	tide_map_detach(c->map);
+	c->map = NULL;
+	return put_aside(c, why, err);
+}
+
+/* ---- taking over an old map ---------------------------------------------- */
+
+/*
+ * The times that the old map cannot speak of: lapses that were on their way,
+ * and that in which nobody beat.  The pulse first: an acceptor that goes on
+ * with the old map tells of its downtime before it beats there.
+ */
+static int
+keep_lapses(struct collector *c, struct tide_err *err)
+{
+	struct tide_lapse down = { .kind = TIDE_LAPSE_DOWN,
+		.from_ms = atomic_load(&c->map->acceptor->pulse_wall_ms),
+		.until_ms = tide_clock_wall_ms() };
+	int taken =
+	    tide_archive_take_lapses(&c->archive, c->map->acceptor, err);
+
+	if (taken < 0)
+		return -1;
+	tide_count(c->map->counters, TIDE_COUNT_LAPSES, (uint64_t)taken);
+	if (down.from_ms == 0 || down.until_ms <= down.from_ms)
+		return 0;
+	tide_count(c->map->counters, TIDE_COUNT_LAPSES, 1);
+	return tide_archive_put_lapse(&c->archive, &down, err);
+}
+
+/* Windows go to the archive. */
+static int
+retire_map(struct collector *c, struct tide_err *err)
+{
+	int rc = keep_lapses(c, err);
+
+	if (rc == 0)
+		rc = tide_sealer_retire(
+		    &c->sealer, tide_clock_wall_ms(), RETIRE_MS, err);
+	tide_sealer_close(&c->sealer);
+	return rc;
+}
+
+/* Bulk counts of the old map, if the new one's cells are the same. */
+static bool
+carry_bulk(struct tide_map *to, const struct tide_map *from)
+{
+	if (from->bulk == NULL ||
+	    memcmp(&to->head->bulk, &from->head->bulk, sizeof to->head->bulk) !=
+		0)
+		return false;
+	tide_bulk_carry(to->bulk, from->bulk);
+	return true;
+}
+
+/* Rows go by a profile's place: only where these are the same. */
+static bool
+carry_measurements(struct tide_map *to, const struct tide_map *from)
+{
+	if (from->latency == NULL || from->history == NULL ||
+	    memcmp(to->profiles, from->profiles, sizeof *to->profiles) != 0)
+		return false;
+	memcpy((void *)to->latency, (const void *)from->latency,
+	    sizeof *to->latency);
+	memcpy((void *)to->history, (const void *)from->history,
+	    sizeof *to->history);
+	return true;
+}
+
+static void
+tell_loss(bool kept, const char *what)
+{
+	if (!kept)
+		tide_log(TIDE_LOG_WARNING,
+		    "%s begin anew: those of the old map do not fit", what);
+}
+
+static bool
+has(const struct collector *c, enum tide_carried_id id)
+{
+	return c->carried.part[id].bytes != NULL;
+}
+
+/* What the old map has in a form of its own, the last checkpoint may have in
+ * one that we read. */
+static bool
+complete(struct collector *c, bool bulk)
+{
+	struct tide_checkpoint last;
+	struct tide_err err;
+
+	if (tide_checkpoint_load(&c->archive, &last, &err) <= 0)
+		return bulk;
+	tide_carried_complete(&c->carried, &last.carried);
+	if (!bulk) {
+		tide_checkpoint_bulk(&last, c->map);
+		bulk = atomic_load(&c->map->bulk->head->turn) != 0;
+	}
+	tide_checkpoint_free(&last);
+	return bulk;
+}
+
+/* `old' is NULL if it had to go first. */
+static void
+carry_over(struct collector *c, const struct tide_map *old, uint64_t bypass_ms)
+{
+	bool bulk = old != NULL && carry_bulk(c->map, old);
+
+	if (!bulk || !has(c, TIDE_CARRIED_BUCKETS) ||
+	    !has(c, TIDE_CARRIED_TOKENS) || !has(c, TIDE_CARRIED_DISTINCT))
+		bulk = complete(c, bulk);
+	tell_loss(bulk, "bulk counts");
+	tell_loss(has(c, TIDE_CARRIED_BUCKETS), "levels of buckets");
+	tell_loss(has(c, TIDE_CARRIED_TOKENS), "allowances");
+	tell_loss(has(c, TIDE_CARRIED_DISTINCT), "estimates");
+	tell_loss(old != NULL && carry_measurements(c->map, old),
+	    "latencies and the last hour's figures");
+	if (tide_carried_count(&c->carried, c->map) > 0)
+		tide_log(TIDE_LOG_WARNING,
+		    "some counters of the old map are not known here");
+	atomic_store(&c->map->control->bypass_until_ms, bypass_ms);
+	if (bypass_ms > tide_clock_wall_ms())
+		tide_log(TIDE_LOG_WARNING, "the bypass that is on stays on");
+}
+
+static int
+open_new(struct collector *c, bool replace, struct tide_err *err)
+{
+	return tide_live_open(&c->config, &c->archive.key, replace, &c->map,
+		   err) == TIDE_LIVE_MADE
+	    ? 0
+	    : -1;
+}
+
+/* There is room for one map only: the old one goes first, with what was not
+ * taken from it. */
+static int
+open_instead(struct collector *c, struct tide_map **old, struct tide_err *err)
+{
+	char path[TIDE_PATH_MAX];
+
+	tide_log(TIDE_LOG_WARNING, "%s; the old map goes first", err->text);
+	tide_map_detach(*old);
+	*old = NULL;
+	(void)tide_config_live(&c->config, path, sizeof path);
+	if (unlink(path) < 0)
+		return tide_err_errno(err, "%s", path);
+	return open_new(c, false, err);
+}
+
+/*
+ * The map has other sizes or profiles, or is of another version: a new one
+ * with what the old one knew.  Windows that cannot be stored (the disk is
+ * full) must not keep us from starting: that file is kept, and its time is not
+ * covered.
+ */
+static int
+replace_outgrown(struct collector *c, const char *why, struct tide_err *err)
+{
+	struct tide_map *old = c->map;
+	uint64_t bypass = atomic_load(&old->control->bypass_until_ms);
+	bool stored = retire_map(c, err) == 0;
+	int rc = 0;
+
+	if (!stored) {
+		struct tide_err cause = *err;
+
+		rc = put_aside(c, cause.text, err);
+	}
+	if (rc == 0)
+		rc = tide_carried_take(
+		    &c->carried, old, tide_clock_wall_ms(), err);
+	if (rc == 0 && open_new(c, stored, err) < 0)
+		rc = stored ? open_instead(c, &old, err) : -1;
+	if (rc == 0) {
+		tide_log(TIDE_LOG_INFO,
+		    "live map made anew (%s); the list of decisions begins "
+		    "anew",
+		    why);
+		carry_over(c, old, bypass);
+	}
+	tide_map_detach(old);
+	return rc;
+}
+
+int
+map_open(struct collector *c, struct tide_err *err)
+{
+	struct tide_err why;
+
+	switch (
+	    tide_live_open(&c->config, &c->archive.key, false, &c->map, &why)) {
+	case TIDE_LIVE_RESUMED:
+		tide_log(TIDE_LOG_INFO, "live map resumed");
+		return 0;
+	case TIDE_LIVE_MADE:
+		return restore(c, why.text, err);
+	case TIDE_LIVE_OUTGROWN:
+		if (tide_sealer_open(&c->sealer, c->map, &c->archive,
+			tide_clock_wall_ms(), err) == 0)
+			return replace_outgrown(c, why.text, err);
+		why = *err;
+		return give_up_map(c, why.text, err) == 0 ? map_open(c, err)
+							  : -1;
+	default:
+		*err = why;
+		return -1;
+	}
+}
+
+/* Put a map that contradicts itself away and start from the checkpoint. */
+int
+map_remake(struct collector *c, const char *why, struct tide_err *err)
+{
+	if (give_up_map(c, why, err) < 0 || map_open(c, err) < 0)
+		return -1;
+	return tide_sealer_open(
+	    &c->sealer, c->map, &c->archive, tide_clock_wall_ms(), err);
+}
