@@ -88,4 +88,65 @@ check "an account is as empty as it was" sends 0 1 internal again@x.example
 check "another has its whole burst" sends 3 4 internal new@x.example
 check "the ban stands" sends 0 1 external many@x.example
 check "audit" tidemark audit
+
+# ---- taken over, with no room to spare -----------------------------------------
+
+# small FOLDER SIZE - a file system of so many bytes there.
+small()
+{
+	mkdir -p "$1"
+	mount -t tmpfs -o "size=$2,mode=755" none "$1"
+}
+
+large()
+{
+	umount "$D/small" "$D/state" 2>/dev/null
+}
+
+# Another number of slots is another map.
+narrow()
+{
+	check "$1: mail" sends 4 4 external busy@x.example
+	check "$1: a bucket" within 10 bucket_there
+	check "$1: three tokens" sends 3 3 internal spent@x.example
+	daemon_stop
+	was=$(grep -c 'live map made anew' "$D/log")
+}
+
+as_known()
+{
+	check "$1: starts" daemon_start
+	check "$1: which is told" grep -q "$2" "$D/log"
+	check "$1: once" same "$(grep -c 'live map made anew' "$D/log")" \
+	    $((was + 1))
+	check "$1: the bucket is as full" json '$r->{level} == 4 &&
+		$r->{key} =~ /^busy@/' bucket list
+	check "$1: the account is as empty" sends 0 1 internal spent@x.example
+	check "$1: audit" tidemark audit
+}
+
+size=$(stat -c %s "$D/run/live.mdb")
+daemon_stop
+if small "$D/small" $((size * 3 / 2)) 2>/dev/null; then
+	trap 'daemon_stop; large; daemon_end' EXIT
+	check "room for one map: starts" started \
+	    "live_file = $D/small/live.mdb" "$ext" "$int"
+	narrow "room for one map"
+	daemon_conf "live_file = $D/small/live.mdb" "max_workers = 20" \
+	    "$ext" "$int"
+	as_known "room for one map" 'the old map goes first'
+
+	daemon_stop
+	rm -rf "$D/state" "$D/run/live.mdb"
+	small "$D/state" 64M
+	check "a full disk: starts" started "$ext" "$int"
+	narrow "a full disk"
+	daemon_conf "max_workers = 21" "$ext" "$int"
+	dd if=/dev/zero of="$D/state/full" bs=4k 2>/dev/null
+	as_known "a full disk" 'No space left.*kept as'
+	rm -f "$D/state/full"
+	check "a full disk: works again" within 30 tidemark checkpoint
+else
+	skip "no room for two maps, a full disk" "no file system can be mounted"
+fi
 tap_end
