@@ -206,7 +206,7 @@ put_lapse(void *arg, struct tide_bytes key, struct tide_bytes value,
 	return 0;
 }
 
-/* The key: side (1 byte), region (1), chunk (8). */
+/* The key: side (1 byte), part (1), chunk (8). */
 static int
 put_piece(void *arg, struct tide_bytes key, struct tide_bytes value,
     struct tide_err *err)
@@ -221,7 +221,7 @@ put_piece(void *arg, struct tide_bytes key, struct tide_bytes value,
 	}
 	fact_begin(d, "piece");
 	fact_number(d, "side", k[0]);
-	fact_number(d, "region", k[1]);
+	fact_number(d, "part", k[1]);
 	fact_number(d, "chunk", tide_key_read(k + 2));
 	fact_number(d, "size", value.size);
 	fact_end(d);
@@ -248,6 +248,7 @@ put_checkpoint(struct dump *d, struct tide_archive *a)
 	}
 	fact_time(d, "taken", c.taken_ms);
 	fact_time(d, "bypass_until", c.bypass_until_ms);
+	fact_text(d, "lacks", c.lacks.text);
 	fact_end(d);
 	for (i = 0; i < c.windows; i++) {
 		fact_begin(d, "checkpoint_window");

@@ -32,7 +32,7 @@ enum tide_archive_table {
 	TIDE_TABLE_FILTERS,    /* number, filter, chunk -> check, words */
 	TIDE_TABLE_LAPSES,     /* from, kind -> struct tide_lapse */
 	TIDE_TABLE_BANS,       /* key -> struct tide_ban, check */
-	TIDE_TABLE_CHECKPOINT, /* side, region, chunk -> check, bytes */
+	TIDE_TABLE_CHECKPOINT, /* side, part, chunk -> check, bytes */
 	TIDE_TABLE_ADDRESSES,  /* addresses_archive.c: list and changes */
 	TIDE_TABLE_EXCEPTIONS, /* key -> struct tide_exception, check */
 	TIDE_TABLE_SPAM,       /* spam_archive.c: generations, reports */
