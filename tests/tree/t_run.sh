@@ -2,6 +2,8 @@
 # t_run - tests/run and tests/each: what counts as what, who runs beside whom,
 # cases chosen by their words, and what is left of a run that is killed; and
 # how `make test' finds a test by its name.
+#
+# takes: 8s
 set -u
 . tests/lib/tap.sh
 
@@ -191,38 +193,48 @@ check "whoever dies has failed all the same" \
 # A program with a daemon in another session, and files.
 program daemon.sh <<'END'
 trap 'echo tidied >"$dir/tidied"; exit 1' TERM
+mktemp
 setsid sleep 612 &
 echo $! >"$dir/daemon"
-mktemp >"$dir/file"
 wait
 END
+# It comes last, and does not hear.
 program deaf.sh <<'END'
 trap '' TERM
+mktemp
+until [ -s "$dir/daemon" ]; do sleep 0.1; done
 echo $$ >"$dir/deaf"
-mktemp >>"$dir/file"
 while :; do sleep 0.2; done
 END
 gone()
 {
 	! kill -0 "$1" 2>/dev/null
 }
+# killed PROGRAM COMMAND... - when the program has come as far as its file.
 killed()
 {
-	rm -f "$dir/daemon" "$dir/tidied"
-	env -u CASE -u RESULTS TMPDIR="$dir/tmp" PATIENCE=1 \
-		tests/run -j 2 "$@" >"$dir/out" 2>&1 &
+	killed_when=$dir/$1
+	shift
+	rm -f "$dir/daemon" "$dir/deaf" "$dir/tidied"
+	env -u CASE -u RESULTS TMPDIR="$dir/tmp" PATIENCE=1 "$@" \
+		>"$dir/out" 2>&1 &
 	run_pid=$!
-	within 30 test -s "$dir/daemon"
-	within 30 test -s "$dir/file"
+	within 30 test -s "$killed_when"
 	kill "$run_pid"
 	wait "$run_pid"
 	same "exit status $?" "exit status 143"
 }
-check "killed, it ends" killed "$dir/daemon.sh" "$dir/deaf.sh"
-check "programs can tidy up" test -s "$dir/tidied"
+check "killed, it ends" killed deaf \
+	tests/run -j 2 "$dir/daemon.sh" "$dir/deaf.sh"
+check "programs may tidy up" test -s "$dir/tidied"
 check "what they started is gone" within 30 gone "$(cat "$dir/daemon")"
 check "so is whoever does not listen" within 30 gone "$(cat "$dir/deaf")"
 check "so are their files, and ours" same "$(ls "$dir/tmp")" ''
+
+check "killed amid several runs, it ends, too" killed daemon \
+	RESULTS="$dir/results" tests/each "tests/run $dir/daemon.sh"
+check "as does what was started" within 30 gone "$(cat "$dir/daemon")"
+check "with its files" same "$(ls "$dir/tmp")" ''
 
 # ---- sums of several runs ----------------------------------------------------
 
