@@ -206,7 +206,7 @@ first()
 incoming()
 {
 	with "charged_by = policy;$(group oksender 6);$(group unsender 4)" ""
-	sleep 0.3 # the collector sizes the buckets in its next round
+	a_round_later # in which the collector sizes the buckets
 	first 127.0.5.1 flood@from.test flood@
 	outside 127.0.5.1 "7xmessage flood@from.test $ok" >/dev/null
 	check "OKSENDER: five pass, the sixth overflows at its end" tally 4 3
@@ -225,7 +225,7 @@ incoming()
 		within 30 is_banned 'guess@from.test|127.0.5.0/24'
 
 	with "charged_by = policy;$(group okip 4)" ""
-	sleep 0.3
+	a_round_later
 	first 127.0.6.1 '<>' 127.0.6.1
 	outside 127.0.6.1 "3xmessage <> $ok" >/dev/null
 	check "the null sender is charged to its client" tally 2 1

@@ -6,6 +6,7 @@
 #	tidemark SUBCOMMAND...				ask it
 #	status FIELD, counter NAME			from `status --json'
 #	pid_of collector | acceptor
+#	a_round_later					of the collector's
 #
 # Started as root, it runs as somebody else: as it will be in earnest.
 # shellcheck shell=sh
@@ -66,6 +67,29 @@ counter()
 {
 	tidemark status --json | perl -MJSON::PP -0777 -e '
 		print decode_json(<STDIN>)->{counters}{$ARGV[0]}{total}' "$1"
+}
+
+# When the collector's last round began, in ms.
+pulse()
+{
+	tidemark status --json | perl -MJSON::PP -0777 -e '
+		$s = decode_json(<STDIN>);
+		print $s->{now_ms} - $s->{collector_pulse_age_ms}'
+}
+
+# Rounds are 5 ms apart, and a clock's last digit is not sure.
+pulse_after()
+{
+	[ "$(pulse)" -gt $(($1 + 3)) ]
+}
+
+# a_round_later - one has begun since, and ended: another has begun.  What is
+# new to the collector, such as settings, it takes up in its rounds.
+a_round_later()
+{
+	for _ in 1 2; do
+		within 30 pulse_after "$(pulse)"
+	done
 }
 
 # Only if it is one of ours: it may get killed.

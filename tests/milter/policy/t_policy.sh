@@ -214,16 +214,17 @@ messages()
 
 has_bucket() { tidemark bucket list | grep -F "$1"; }
 is_banned() { tidemark banned | grep -F "$1"; }
-# The collector sizes the buckets in its next round: until a drop shows, none
-# of the counts below would hold.
+# is_sized CLIENT USER FROM KEY - the collector sizes the buckets in its next
+# round: until a drop shows, none of the counts below would hold.
 is_sized()
 {
-	messages 192.0.2.9 warm warm@from.test "$1" "$1"
-	within 1 has_bucket auth:warm
+	messages "$1" "$2" "$3" 1 1
+	within 1 has_bucket "$4"
 }
 
 with "$mine;tokens_burst = 100;$(group oksender 4)"
-check "a group is switched on" within 30 is_sized 1
+check "a group is switched on" \
+    within 30 is_sized 192.0.2.9 warm warm@from.test auth:warm
 messages 192.0.2.1 eve eve@from.test 1 1
 check "a message is a drop for its account" within 10 has_bucket auth:eve
 messages 192.0.2.1 eve eve@from.test 2 4
@@ -239,6 +240,7 @@ tidemark unban auth:eve >"$D/unban" 2>&1
 check "the refused message has cost no token" within 10 left eve 97
 
 with "$mine;tokens_burst = 100;$(group oksender 3);$(group okip 5)"
+check "and another" within 30 is_sized 192.0.2.8 "" "" 192.0.2.8
 messages 192.0.2.2 "" "" 1 1
 within 10 has_bucket 192.0.2.2 >/dev/null
 messages 192.0.2.2 "" "" 2 5
