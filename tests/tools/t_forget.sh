@@ -294,15 +294,8 @@ printf 'From f Mon Mar  3 07:52:10 2025\nReturn-Path: <fast@x.example>\nTo: ann@
 "$FEED" -s "local:$D/run/internal.sock" -c 4 -n 0 --quiet --retry \
 	--client 192.0.2.99 "$D/fast" >"$D/feed.out" 2>&1 &
 feed_pid=$!
-flows()
-{
-	known fast@ || {
-		cat "$D/feed.out"
-		tidemark bucket list
-		tail -n 5 "$D/log"
-		return 1
-	}
-}
+# Its bucket is soon one ban: whoever looks late meets that.
+flows() { known fast@ || tidemark banned fast@x.example; }
 check "mail flows" within 30 flows
 again_and_again()
 {
