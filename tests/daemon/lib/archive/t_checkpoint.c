@@ -22,6 +22,7 @@
 #include "tidemark/base/hash.h"
 #include "tidemark/base/units.h"
 #include "tidemark/flow/tokens.h"
+#include "tidemark/map/acceptor.h"
 #include "tidemark/map/control.h"
 #include "tidemark/map/head.h"
 #include "tidemark/map/map.h"
@@ -603,6 +604,94 @@ newer_counters(void)
 	end();
 }
 
+/* Two parts of one name: the second would be hidden by the first. */
+static void
+part_twice(void)
+{
+	struct tide_carried taken;
+
+	start_with_one();
+	memcpy(part("distinct")->name, "tokens", 7);
+	put_manifest();
+	CHECK(strcmp(restored(&taken), "tokens (there twice)") == 0);
+	CHECK(taken.part[TIDE_CARRIED_TOKENS].bytes != NULL);
+	CHECK(taken.part[TIDE_CARRIED_DISTINCT].bytes == NULL);
+	tide_carried_free(&taken);
+	end();
+}
+
+/* What an old map could not give comes from the checkpoint, with its time. */
+static void
+completed(void)
+{
+	struct tide_carried c;
+	struct tide_checkpoint last;
+	struct tide_err err;
+	char *own;
+
+	start_with_one();
+	CHECK_INT(tide_carried_take(&c, map, T0 + 7, &err), 0);
+	free(c.part[TIDE_CARRIED_TOKENS].bytes);
+	c.part[TIDE_CARRIED_TOKENS].bytes = NULL;
+	own = c.part[TIDE_CARRIED_COUNTERS].bytes;
+	CHECK_INT(tide_checkpoint_load(&archive, &last, &err), 1);
+	last.carried.profiles.name[0][0] ^= 1; /* of other profiles: not */
+	tide_carried_complete(&c, &last.carried);
+	CHECK(c.part[TIDE_CARRIED_TOKENS].bytes == NULL);
+	last.carried.profiles.name[0][0] ^= 1;
+	tide_carried_complete(&c, &last.carried);
+	CHECK(c.part[TIDE_CARRIED_TOKENS].bytes != NULL);
+	CHECK_INT(c.part[TIDE_CARRIED_TOKENS].taken_ms, T0 + 1);
+	CHECK(c.part[TIDE_CARRIED_COUNTERS].bytes == own);
+	CHECK_INT(c.part[TIDE_CARRIED_COUNTERS].taken_ms, T0 + 7);
+	tide_checkpoint_free(&last);
+	tide_carried_free(&c);
+	end();
+}
+
+/* Lapses that wait in a map are stored, once. */
+static void
+pending_lapses(void)
+{
+	struct tide_archive_summary sum;
+	struct tide_err err;
+	unsigned i;
+
+	start();
+	for (i = 0; i < 3; i++)
+		map->acceptor->lapse[i] =
+		    (struct tide_lapse){ .from_ms = T0 + i,
+			    .until_ms = T0 + i + 1,
+			    .kind = TIDE_LAPSE_CRASH };
+	atomic_store(&map->acceptor->lapse_head, 3);
+	CHECK_INT(tide_archive_take_lapses(&archive, map->acceptor, &err), 3);
+	CHECK_INT(tide_archive_take_lapses(&archive, map->acceptor, &err), 0);
+	CHECK_INT(tide_archive_summary(&archive, &sum, &err), 0);
+	CHECK_INT(sum.lapses, 3);
+	end();
+}
+
+/* A window of a format to come is counted, not passed over. */
+static void
+unread_windows(void)
+{
+	const uint8_t key[8] = { 0, 0, 0, 0, 0, 0, 0, 1 };
+	struct tide_archive_summary sum;
+	struct tide_err err;
+
+	start();
+	fixture_store(&archive, 1, T0, T0 + 1, "a@b.example", "c@d.example");
+	fixture_store(&archive, 2, T0, T0 + 1, "a@b.example", "c@d.example");
+	CHECK_INT(tide_archive_summary(&archive, &sum, &err), 0);
+	CHECK_INT(sum.windows, 2);
+	CHECK_INT(sum.unread, 0);
+	bend(TIDE_TABLE_WINDOWS, key, sizeof key, 0); /* its format */
+	CHECK_INT(tide_archive_summary(&archive, &sum, &err), 0);
+	CHECK_INT(sum.windows, 1);
+	CHECK_INT(sum.unread, 1);
+	end();
+}
+
 /* A manifest of a form to come is no reason to begin without a word. */
 static void
 newer_manifest(void)
@@ -694,6 +783,10 @@ CHECK_CASES({ "none yet", none_yet }, { "written and loaded", write_and_load },
     { "a part more, a part less", other_parts },
     { "parts of a newer format are left out and named", newer_formats },
     { "counters of a newer format cost only the counters", newer_counters },
+    { "a part that is there twice is named", part_twice },
+    { "what is lacking comes from the checkpoint", completed },
+    { "lapses that wait in a map are stored once", pending_lapses },
+    { "windows that cannot be read are counted", unread_windows },
     { "a manifest of a newer format", newer_manifest },
     { "cut short: the other side stands", cut_short },
     { "loading changes nothing", archive_is_the_same_when_read },
