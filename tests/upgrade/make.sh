@@ -1,11 +1,12 @@
 #!/bin/sh
-# make.sh - made v0.1.tar.xz, and what version 0.1 said of it: an installation
-# of Tidemark as that version left it, for t_upgrade.sh to go on with.
+# make.sh - made v0.1.tar.xz and v0.2.tar.xz, and what those versions said of
+# them: an installation of Tidemark as that version left it, for t_upgrade.sh to
+# go on with.
 #
-# It was made by the programs of version 0.1, commit e23d273, on
-# Debian 12, x86-64, and is not made again: later programs would make another
-# one.  For the fixture of a later version: name it below, as root and with that
-# version built,
+# They were made by the programs of versions 0.1 (commit e23d273) and 0.2
+# (2ab5ccb), on Debian 12, x86-64, and are not made again: later programs would
+# make others.  For the fixture of a later version: name it below, as root and
+# with that version built,
 #
 #   B=build tests/upgrade/make.sh tests/upgrade && tests/upgrade/t_upgrade.sh
 #
@@ -26,11 +27,11 @@
 #   files/       what we exported, what a neighbour did, a list of addresses
 #   then         when that was, by both clocks, and the boot id
 #
-#   v0.1.checkpoint, v0.1.end, v0.1.stopped
-#                what 0.1 said at that checkpoint, at the end, and offline
+#   v0.2.checkpoint, v0.2.end, v0.2.stopped
+#                what 0.2 said at that checkpoint, at the end, and offline
 set -eu
 
-version=0.1
+version=0.2
 out=$(realpath "${1:?where to}")
 if [ "${2:-}" != inside ]; then
 	exec unshare -mu -- "$0" "$out" inside

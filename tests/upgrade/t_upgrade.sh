@@ -7,7 +7,7 @@
 # The installations were made by make.sh.  Their time goes on where it ended
 # (then.c): bans, levels and allowances would all have run out by now.
 #
-# takes: 15s
+# takes: 30s
 set -u
 . tests/lib/tap.sh
 . tests/lib/daemon.sh
