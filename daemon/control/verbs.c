@@ -1,7 +1,6 @@
 /*
  * verbs - what the control socket understands.
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "tidemark/base/err.h"
 #include "tidemark/base/line.h"
 #include "tidemark/base/log.h"
+#include "tidemark/base/printable.h"
 #include "tidemark/map/control.h"
 #include "tidemark/map/map.h"
 #include "tidemark/shared/counters.h"
@@ -39,9 +39,7 @@ void
 verb_text(char *out, size_t size, const char *text)
 {
 	(void)snprintf(out, size, "%s", text != NULL ? text : "");
-	for (; *out != '\0'; out++)
-		if (iscntrl((unsigned char)*out))
-			*out = '?';
+	tide_printable_disarm(out);
 }
 
 static void

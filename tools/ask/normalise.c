@@ -37,14 +37,22 @@ part_json(const struct tide_part *p)
 }
 
 static void
+put_phrase(const char *before, const char *phrase, const char *after)
+{
+	(void)fputs(before, stdout);
+	put_foreign(stdout, phrase);
+	(void)fputs(after, stdout);
+}
+
+static void
 put_heading(const struct tide_part *p)
 {
 	printf("%s%u %s%s", tone(TONE_STRONG), p->number,
 	    tide_part_kind_name[p->kind], tone(TONE_PLAIN));
 	if (p->type[0] != '\0')
-		printf(" %s", p->type);
+		put_phrase(" ", p->type, "");
 	if (p->name[0] != '\0')
-		printf(" «%s»", p->name);
+		put_phrase(" «", p->name, "»");
 	if (p->depth > 0)
 		printf(", depth %u", p->depth);
 }
@@ -61,7 +69,7 @@ put_text(const struct shown *s, const struct tide_part *p, const char *text)
 		return;
 	}
 	put_heading(p);
-	printf("\n%s%s", text, text[0] != '\0' ? "\n" : "");
+	put_phrase("\n", text, text[0] != '\0' ? "\n" : "");
 }
 
 /* ---- the sink ---------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/line.h"
+#include "tidemark/base/printable.h"
 #include "tidemark/egress/egress.h"
 #include "tidemark/keys/keys.h"
 #include "tidemark/settings/config.h"
@@ -52,6 +53,7 @@ copy_text(char *to, size_t size, const struct tide_line *line, const char *key)
 	const char *value = tide_line_get(line, key);
 
 	(void)snprintf(to, size, "%s", value != NULL ? value : "");
+	tide_printable_disarm(to);
 }
 
 static bool

@@ -9,7 +9,7 @@
 #include "../read/output.h"
 #include "../read/view.h"
 #include "decision.h"
-#include "tidemark/keys/keys.h"
+#include "tidemark/base/printable.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/shared/ring.h"
 #include "tidemark/shared/slots.h"
@@ -58,7 +58,7 @@ decision_show(
 	    or_dash(d->qid), profile_name(v, d->profile), stage_name(d->stage),
 	    or_dash(d->client), or_dash(d->sender), d->recipients,
 	    verdict_name(d->verdict), or_dash(d->reason), group_name(d->group));
-	tide_key_disarm(buf);
+	tide_printable_disarm(buf);
 	return buf;
 }
 

@@ -7,56 +7,46 @@
 
 #include "json.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/printable.h"
 
 /* ---- strings ----------------------------------------------------------- */
 
-/* The length of the UTF-8 character at s, 0 if it is none (RFC 3629). */
-static size_t
-utf8_length(const unsigned char *s)
+static void
+put_escape(FILE *f, uint32_t c)
 {
-	size_t n, i;
-
-	n = s[0] < 0x80			  ? 1
-	    : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
-	    : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
-	    : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
-					  : 0;
-	for (i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0; /* too long, a surrogate, or beyond U+10FFFF */
-	return n;
+	if (c > 0xffff) { /* as two halves */
+		(void)fprintf(f, "\\u%04x", (unsigned)(0xd7c0 + (c >> 10)));
+		c = 0xdc00 + (c & 0x3ff);
+	}
+	(void)fprintf(f, "\\u%04x", (unsigned)c);
 }
 
+/* A record is read on terminals, too. */
 static size_t
-quote_one(FILE *f, const char *s)
+quote_one(FILE *f, const char *s, size_t left)
 {
-	unsigned char c = (unsigned char)*s;
-	size_t n = utf8_length((const unsigned char *)s);
+	uint32_t c = 0xfffd;
+	size_t n = tide_printable_decode(s, left, &c);
 
 	if (c == '"' || c == '\\')
-		(void)fprintf(f, "\\%c", c);
+		(void)fprintf(f, "\\%c", (int)c);
 	else if (c == '\n')
 		(void)fputs("\\n", f);
-	else if (c < ' ' || c == 0x7f)
-		(void)fprintf(f, "\\u%04x", c);
-	else if (n == 2 && c == 0xc2 && (unsigned char)s[1] < 0xa0)
-		(void)fprintf(f, "\\u%04x", (unsigned char)s[1]); /* C1 */
-	else if (n > 0)
+	else if (n > 0 && tide_printable_character(s, left) > 0)
 		(void)fwrite(s, 1, n, f);
 	else
-		(void)fputs("\\ufffd", f);
+		put_escape(f, c);
 	return n > 0 ? n : 1;
 }
 
 void
 json_quote(FILE *f, const char *s)
 {
+	size_t n = strlen(s), step;
+
 	(void)fputc('"', f);
-	while (*s != '\0')
-		s += quote_one(f, s);
+	for (; n > 0; s += step, n -= step)
+		step = quote_one(f, s, n);
 	(void)fputc('"', f);
 }
 

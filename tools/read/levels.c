@@ -5,6 +5,7 @@
 
 #include "levels.h"
 #include "tidemark/base/clock.h"
+#include "tidemark/base/printable.h"
 #include "tidemark/flow/buckets.h"
 #include "tidemark/flow/classes.h"
 #include "tidemark/flow/strings.h"
@@ -104,7 +105,7 @@ level_at(const struct view *v, uint32_t bucket, struct level *l)
 	if ((mark & TIDE_MARK_DEAD) != 0 ||
 	    *(volatile uint32_t *)&b->class_string != held)
 		return false;
-	tide_key_disarm(l->key);
+	tide_printable_disarm(l->key);
 	l->profile = TIDE_PROFILES_MAX;
 	if (tide_class_describe(v->config.profiles, class, &id)) {
 		l->profile = id.profile;

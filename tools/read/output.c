@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "output.h"
+#include "tidemark/base/printable.h"
 
 static bool colored;
 static _Thread_local FILE *talk; /* NULL: stderr */
@@ -150,24 +151,21 @@ complain_about(const char *what)
 	subject = what;
 }
 
-/*
- * What is complained about may come from anybody's file: a terminal must not
- * take it for commands.  U+0080 to U+009F are such, too.
- */
-static void
-put_harmless(FILE *to, const char *s)
+void
+put_foreign(FILE *to, const char *s)
 {
-	for (; *s != '\0'; s++) {
-		unsigned char c = (unsigned char)s[0];
+	size_t n = strlen(s), step;
 
-		if (c == 0xc2 && ((unsigned char)s[1] & 0xe0) == 0x80) {
-			(void)fputc('?', to);
-			s++;
-		} else if ((c < ' ' && c != '\n' && c != '\t') || c == 0x7f) {
-			(void)fputc('?', to);
-		} else {
-			(void)fputc(c, to);
+	for (; n > 0; s += step, n -= step) {
+		step = *s == '\n' || *s == '\t'
+		    ? 1
+		    : tide_printable_character(s, n);
+		if (step > 0) {
+			(void)fwrite(s, 1, step, to);
+			continue;
 		}
+		step = tide_printable_stumble(s, n);
+		(void)fputc('?', to);
 	}
 }
 
@@ -183,13 +181,13 @@ complain(const char *fmt, ...)
 	if (talk == NULL)
 		(void)fputs("tidemark: ", stderr);
 	if (subject != NULL) {
-		put_harmless(to, subject);
+		put_foreign(to, subject);
 		(void)fputs(": ", to);
 	}
 	va_start(ap, fmt);
 	n = vasprintf(&text, fmt, ap);
 	va_end(ap);
-	put_harmless(to, n >= 0 ? text : fmt);
+	put_foreign(to, n >= 0 ? text : fmt);
 	(void)fputc('\n', to);
 	if (n >= 0)
 		free(text);

@@ -47,6 +47,12 @@ const char *plural(uint64_t);
 /* A small probability: 1.2%, 1 in 8 million. */
 const char *show_chance(double, char *buf, size_t);
 
+/*
+ * What others wrote: a terminal must not take it for commands.  A ? stands for
+ * each character that is not printable; ends of lines and tabs stay.
+ */
+void put_foreign(FILE *, const char *);
+
 /* "tidemark: ..." on stderr. */
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

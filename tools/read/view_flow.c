@@ -8,6 +8,7 @@
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/hash.h"
+#include "tidemark/base/printable.h"
 #include "tidemark/flow/bans.h"
 #include "tidemark/flow/buckets.h"
 #include "tidemark/flow/classes.h"
@@ -98,7 +99,7 @@ view_bucket(const struct view *v, uint32_t i, struct view_bucket *out)
 	mark = atomic_load(&b->mark);
 	if ((mark & TIDE_MARK_DEAD) != 0)
 		return false;
-	tide_key_disarm(out->key);
+	tide_printable_disarm(out->key);
 	if (tide_class_describe(v->config.profiles, out->class, &id)) {
 		out->profile = v->config.profile[id.profile].name;
 		out->group = tide_group_name[id.group];
@@ -120,8 +121,8 @@ view_ban(
 		return false;
 	ban->key[ban->length] = '\0';
 	ban->reason[TIDE_BAN_REASON_MAX] = '\0';
-	tide_key_disarm(ban->key);
-	tide_key_disarm(ban->reason);
+	tide_printable_disarm(ban->key);
+	tide_printable_disarm(ban->reason);
 	return true;
 }
 

@@ -105,11 +105,12 @@ say_finding(const struct tool *t, const struct finding *f)
 	if (f->form > 0)
 		printf(", as %s", as);
 	if (f->except != NULL)
-		printf("%s an exception (%s) since %s%s%s",
+		printf("%s an exception (%s) since %s%s",
 		    f->form < 0 ? ", and" : ", but", f->except->key,
 		    show_moment(f->except->since_ms, since, sizeof since),
-		    f->except->reason[0] != '\0' ? ": " : "",
-		    f->except->reason);
+		    f->except->reason[0] != '\0' ? ": " : "");
+	if (f->except != NULL)
+		put_foreign(stdout, f->except->reason);
 	printf("\n");
 }
 

@@ -77,9 +77,11 @@ put_exception(const struct tool *t, const struct tide_exception *e)
 	struct json j;
 
 	if (!t->json) {
-		printf("%s  since %s%s%s\n", e->key,
+		printf("%s  since %s%s", e->key,
 		    show_moment(e->since_ms, since, sizeof since),
-		    e->reason[0] != '\0' ? ": " : "", e->reason);
+		    e->reason[0] != '\0' ? ": " : "");
+		put_foreign(stdout, e->reason);
+		printf("\n");
 		return;
 	}
 	j = json_record(stdout, "exception");

@@ -1,5 +1,8 @@
 /*
  * log - one line, one write.
+ *
+ * What others wrote into an address, a name or a file comes by here whatever
+ * way it took: here, once for all, it is made harmless on a terminal.
  */
 #include <fcntl.h>
 #include <stdarg.h>
@@ -11,6 +14,7 @@
 
 #include "tidemark/base/clock.h"
 #include "tidemark/base/log.h"
+#include "tidemark/base/printable.h"
 
 #define LINE_MAX_BYTES 4096
 
@@ -86,15 +90,16 @@ tide_log(enum tide_log_level level, const char *fmt, ...)
 {
 	static const int priority[] = { LOG_ERR, LOG_WARNING, LOG_INFO,
 		LOG_DEBUG };
-	char line[LINE_MAX_BYTES];
+	char said[LINE_MAX_BYTES], line[LINE_MAX_BYTES];
 	int fd = out.fd;
 	va_list ap;
 
 	if (!tide_log_wants(level))
 		return;
 	va_start(ap, fmt);
-	(void)vsnprintf(line, sizeof line, fmt, ap);
+	(void)vsnprintf(said, sizeof said, fmt, ap);
 	va_end(ap);
+	(void)tide_printable_escape(line, sizeof line, said);
 	if (fd == TO_SYSLOG)
 		syslog(priority[level], "%s", line);
 	else

@@ -35,9 +35,6 @@ void tide_keytext_clean(struct keytext *, const char *, size_t);
 /* Remove n bytes at an offset. */
 void tide_keytext_cut(struct keytext *, size_t at, size_t n);
 
-/* Bytes of the printable UTF-8 character at s (n left); 0 if it is none. */
-size_t tide_keytext_character(const char *s, size_t n);
-
 /* Letters, digits, and all that may stand in a local part unquoted. */
 bool tide_keytext_is_atom(const struct keytext *);
 

@@ -1,6 +1,7 @@
 /*
  * log - where Tidemark speaks to the postmaster: syslog (LOG_MAIL), stderr or
- * a file.  One line, one write: lines of many processes never mix.
+ * a file.  One line, one write: lines of many processes never mix.  Control
+ * characters and bytes that are no UTF-8 are written as \u009b or \x9b.
  */
 #ifndef TIDEMARK_LOG_H
 #define TIDEMARK_LOG_H

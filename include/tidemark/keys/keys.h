@@ -50,12 +50,6 @@ struct tide_key {
 
 bool tide_key_equal(const struct tide_key *, const struct tide_key *);
 
-/*
- * Make a text that may be damaged as harmless on a terminal as keys are, in
- * place: a ? for each byte of what is not.
- */
-void tide_key_disarm(char *text);
-
 /* ---- rules ------------------------------------------------------------- */
 
 #define TIDE_KEY_SEPARATORS 8

@@ -97,6 +97,19 @@ misused()
 		exits 2 "$T" normalise "$dir/mail" >/dev/full
 }
 
+# U+009B, U+202E and a raw 0x9b in the name of an attachment.
+harmless()
+{
+	printf 'Content-Type: application/pdf; name="a\302\2332Jb\342\200\256c\233d"\n\nx\n' \
+		>"$dir/evil"
+	"$T" normalise "$dir/evil" >"$dir/got" &&
+		! LC_ALL=C grep -q "$(printf '\302\233\|\342\200\256')" "$dir/got" &&
+		grep -qF '2Jb?c' "$dir/got" &&
+		"$T" normalise --json "$dir/evil" >"$dir/json" &&
+		grep -qF '2Jb\u202ec' "$dir/json"
+}
+
+check "nothing that a terminal obeys" harmless
 check "a message, part by part" shows
 check "also from standard input" from_stdin
 check "as JSON" as_json

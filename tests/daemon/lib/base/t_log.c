@@ -99,6 +99,32 @@ long_line(void)
 	CHECK(size < 5000);
 }
 
+/* Whatever a sender wrote, and by whichever way it came here. */
+static void
+controls(void)
+{
+	const char *path = log_path("controls");
+	size_t size;
+	char *text;
+
+	tide_log_open("tester", path, TIDE_LOG_INFO);
+	tide_log(TIDE_LOG_INFO, "from=%s to=%s auth=%s name=%s",
+	    "a\xc2\x9b"
+	    "2J@b",
+	    "x\xe2\x80\xae@y",
+	    "p\x9b"
+	    "q",
+	    "m\xc3\xbcller\n");
+	tide_log_open("tester", "stderr", TIDE_LOG_INFO);
+	text = fixture_slurp(path, &size);
+	CHECK_MSG(strstr(text,
+		      "]: from=a\\u009b2J@b to=x\\u202e@y auth=p\\x9bq "
+		      "name=m\xc3\xbcller\\x0a\n") != NULL,
+	    "%s", text);
+	CHECK_INT(lines_in(path), 1);
+	free(text);
+}
+
 static void
 no_such_folder(void)
 {
@@ -212,6 +238,7 @@ check_is_fixed(void)
 
 CHECK_CASES({ "levels", levels }, { "a rotated file", rotated },
     { "a long line is cut, and ends", long_line },
+    { "no control reaches a terminal", controls },
     { "a file that cannot be opened", no_such_folder },
     { "reopened while threads speak", reopened_while_spoken_to },
     { "the table of counters", counter_table }, { "counting", counting },

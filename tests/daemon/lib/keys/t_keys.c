@@ -158,36 +158,6 @@ harmless(void)
 }
 
 static void
-disarmed(void)
-{
-	static const struct {
-		const char *text, *want;
-	} cases[] = {
-		{ "", "" },
-		{ "plain@d.org|192.0.2.0/24", "plain@d.org|192.0.2.0/24" },
-		{ "m\xc3\xbcller", "m\xc3\xbcller" },
-		{ "\033[2J\a\177", "?[2J??" },
-		{ "\xc2\x9b"
-		  "2J",
-		    "??2J" },
-		{ "a\x9b"
-		  "2J",
-		    "a?2J" },
-		{ "a\xe2\x80\xae", "a???" },
-		{ "cut\xe2\x80", "cut??" },
-	};
-	char text[64];
-	size_t i;
-
-	for (i = 0; i < LENGTH(cases); i++) {
-		(void)snprintf(text, sizeof text, "%s", cases[i].text);
-		tide_key_disarm(text);
-		CHECK_MSG(strcmp(text, cases[i].want) == 0,
-		    "row %zu is «%s», not «%s»", i, text, cases[i].want);
-	}
-}
-
-static void
 domains(void)
 {
 	static const struct address_case cases[] = {
@@ -324,7 +294,6 @@ signatures(void)
 CHECK_CASES({ "many spellings of an address", spellings },
     { "quotes only where they are needed", quotes },
     { "nothing harmful in a key", harmless },
-    { "nor in a text that is damaged", disarmed },
     { "one spelling for a domain", domains },
     { "tags by the separators set", tags },
     { "signatures come off", signatures })
