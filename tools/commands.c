@@ -46,7 +46,7 @@ static const struct command commands[] = {
 	    "[--guess F] [--json]\n"
 	    "                [--offline DIR]",
 	    "did mail from, to or with this pass here, and when",
-	    "      --text TEXT    an excerpt, as somebody copied it; a single "
+	    "      --text TEXT    an excerpt, as somebody copied it; a lone "
 	    "* in it\n"
 	    "                     stands for what is not known\n"
 	    "      --guess F      for that one *, try each line of F\n"

@@ -123,6 +123,10 @@ mistake "counters --man --json" "stands alone" counters --man --json
 mistake "--config with --root" "exclude each other" -c a status --root b
 mistake "a query for nothing" "give --from, --to, --text or --file, or a message" query
 mistake "no moment" "is no moment" query --from a@b --since yesterdayish
+for a in tomas 'not an address' '*@b' 'ann@x|192.0.2.0/24' 192.0.2.7; do
+	mistake "no sender: $a" "'$a'" query --from "$a"
+done
+mistake "no recipient" "give user@domain" query --to tomas
 mistake "a bypass that is neither on nor off" "none of on, off" bypass maybe
 mistake "a bypass without its word" "something is missing" bypass
 mistake "a bypass without a unit" "needs a unit" bypass on --for 3

@@ -114,6 +114,8 @@ complete(const struct tool *t, struct inquiry *i)
 		tool_misused(t, "--guess needs a --text with one * in it");
 	if (query_times(i, &err) < 0)
 		tool_misused(t, "--%s", err.text);
+	if (query_addresses(i, &err) < 0)
+		tool_misused(t, "%s", err.text);
 }
 
 enum {

@@ -8,6 +8,9 @@
 
 #include "ask.h"
 #include "tidemark/ask/query.h"
+#include "tidemark/keys/address.h"
+#include "tidemark/memory/recall.h"
+#include "tidemark/settings/config.h"
 
 /* As it stands on the command line; paths "-" are standard input. */
 struct inquiry {
@@ -18,7 +21,14 @@ struct inquiry {
 	const char *guesses;		   /* a file of them */
 	char **guess;			   /* its lines */
 	size_t guess_count;
+	/* from and to as they are asked; what was typed for a whole domain */
+	char address[2][TIDE_ADDRESS_MAX];
+	const char *bare[2];
+	bool star; /* a * of the text is asked for as punctuation */
 };
+
+/* query_ask.c: read from and to, as they were typed. */
+int query_addresses(struct inquiry *, struct tide_err *);
 
 /* Is content asked for? */
 bool query_has_content(const struct inquiry *);
@@ -35,6 +45,19 @@ struct telling {
 };
 int query_tell(struct telling *, struct inquiry *);
 void query_forget(struct inquiry *);
+
+/*
+ * query_pieces.c: the pieces of a text around each * that stands for what is
+ * not known: alone between blanks, with enough letters on both sides.  Any
+ * other is punctuation; one that stands alone sets *star.  How many; 0 without
+ * memory.
+ */
+struct piece {
+	const char *text;
+	size_t length;
+};
+size_t query_pieces(const struct tide_config *, const char *text,
+    struct piece out[TIDE_PIECES_MOST + 1], bool *star);
 
 /* Who waits for an answer that may take long. */
 struct query_wait {

@@ -13,6 +13,7 @@
 #include "tidemark/base/err.h"
 #include "tidemark/base/hash.h"
 #include "tidemark/base/line.h"
+#include "tidemark/keys/address.h"
 #include "tidemark/map/head.h"
 #include "tidemark/map/map.h"
 #include "tidemark/memory/recall.h"
@@ -237,6 +238,26 @@ query_times(struct inquiry *i, struct tide_err *err)
 	if (q->has_since &&
 	    tide_clock_parse(i->since, q->now_ms, &q->since_ms, &why) < 0)
 		return tide_err_set(err, "since: %s", why.text);
+	return 0;
+}
+
+int
+query_addresses(struct inquiry *i, struct tide_err *err)
+{
+	const char **const field[] = { &i->q.from, &i->q.to };
+	bool domain;
+	unsigned k;
+
+	for (k = 0; k < 2; k++) {
+		if (*field[k] == NULL)
+			continue;
+		if (tide_address_typed(*field[k], i->address[k], &domain, err) <
+		    0)
+			return -1;
+		if (domain)
+			i->bare[k] = *field[k];
+		*field[k] = i->address[k];
+	}
 	return 0;
 }
 

@@ -222,32 +222,19 @@ pipeline(struct speech *s, bool for_guesses)
 
 /* ---- excerpts ---------------------------------------------------------- */
 
-/* A single * stands for what is not known; more of them are decoration. */
-static const char *
-next_gap(const char *text)
-{
-	size_t n;
-
-	for (; *text != '\0'; text += n) {
-		n = strspn(text, "*");
-		if (n == 1)
-			return text;
-		n += strcspn(text + n, "*");
-	}
-	return text;
-}
-
 static void
-tell_text(struct speech *s, const char *text)
+tell_text(struct speech *s, struct inquiry *i)
 {
+	struct piece piece[TIDE_PIECES_MOST + 1];
 	struct tide_text *t = pipeline(s, false);
-	const char *gap;
+	size_t n = query_pieces(s->t->config, i->text, piece, &i->star), k;
 
-	while (t != NULL && *text != '\0') {
-		gap = next_gap(text);
-		tide_text_excerpt(t, text, (size_t)(gap - text));
-		text = gap + (*gap == '*');
+	if (t != NULL && n == 0) {
+		complain("no memory left for the question");
+		s->failed = true;
 	}
+	for (k = 0; t != NULL && k < n; k++)
+		tide_text_excerpt(t, piece[k].text, piece[k].length);
 	tide_text_free(t);
 }
 
@@ -419,7 +406,7 @@ query_tell(struct telling *t, struct inquiry *i)
 	if (s.failed)
 		return -1;
 	if (i->text != NULL)
-		tell_text(&s, i->text);
+		tell_text(&s, i);
 	else if (i->file != NULL)
 		tell_file(&s, i->file);
 	else

@@ -9,6 +9,7 @@
 #include "query.h"
 #include "tidemark/ask/query.h"
 #include "tidemark/map/acceptor.h"
+#include "tidemark/memory/hbf.h"
 #include "tidemark/memory/recall.h"
 
 /* ---- for people -------------------------------------------------------- */
@@ -154,6 +155,23 @@ put_gaps(FILE *out, const struct tide_answer *a)
 	}
 }
 
+/* Where the question was read as something else than its letters. */
+static void
+put_reading(FILE *out, const struct inquiry *i)
+{
+	unsigned k;
+
+	for (k = 0; k < 2; k++)
+		if (i->bare[k] != NULL)
+			fprintf(out, "%s was asked as %s: all of the domain\n",
+			    i->bare[k], i->address[k]);
+	if (i->star)
+		fprintf(out,
+		    "a * beside fewer than %u letters and digits was asked as "
+		    "punctuation\n",
+		    TIDE_EXCERPT_LEAST);
+}
+
 void
 query_text(FILE *out, const struct inquiry *i, const struct tide_answer *a)
 {
@@ -172,6 +190,7 @@ query_text(FILE *out, const struct inquiry *i, const struct tide_answer *a)
 		    tone(TONE_STRONG), tone(TONE_PLAIN));
 	}
 	put_gaps(out, a);
+	put_reading(out, i);
 }
 
 /* ---- for programs ------------------------------------------------------ */

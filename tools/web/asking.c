@@ -97,7 +97,7 @@ ask(const struct asking *a, FILE *out)
 		complain("give a text, a sender or a recipient");
 		return HTTP_BAD;
 	}
-	if (query_times(&i, &err) < 0) {
+	if (query_times(&i, &err) < 0 || query_addresses(&i, &err) < 0) {
 		complain("%s", err.text);
 		return HTTP_BAD;
 	}

@@ -69,18 +69,30 @@ find_beginning(struct asking *k, struct tide_err *err)
 }
 
 static int
+prepare_address(struct asking *k, unsigned which, const char *address,
+    const struct tide_hash_key *key, struct tide_err *err)
+{
+	char text[TIDE_ADDRESS_MAX];
+	bool domain;
+
+	k->wanted[which] = address != NULL;
+	if (address == NULL)
+		return 0;
+	if (tide_address_typed(address, text, &domain, err) < 0)
+		return -1;
+	k->hashes[which] = tide_address_question(key, text, k->hash[which]);
+	return 0;
+}
+
+static int
 prepare(struct asking *k, const struct tide_hash_key *key, struct tide_err *err)
 {
 	const char *address[] = { k->q->from, k->q->to };
 	unsigned i;
 
-	for (i = 0; i < TIDE_FILTER_CONTENT; i++) {
-		k->wanted[i] = address[i] != NULL;
-		if (k->wanted[i] &&
-		    !tide_address_question(key, address[i], &k->hash[i]))
-			return tide_err_set(
-			    err, "«%s» is no address", address[i]);
-	}
+	for (i = 0; i < TIDE_FILTER_CONTENT; i++)
+		if (prepare_address(k, i, address[i], key, err) < 0)
+			return -1;
 	k->wanted[TIDE_FILTER_CONTENT] = k->q->recall != NULL;
 	if (!k->wanted[0] && !k->wanted[1] && !k->wanted[2])
 		return tide_err_set(

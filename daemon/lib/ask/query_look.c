@@ -167,11 +167,29 @@ look_for_content(struct asking *k, const struct tide_window_record *r,
 
 /* ---- windows in memory: of the map, or of a checkpoint ------------------ */
 
+/* Each hash looked for may be there by chance. */
 static double
-add_error(const struct tide_window_record *r, unsigned which, double error)
+add_error(const struct asking *k, const struct tide_window_record *r,
+    unsigned which, double error)
 {
-	return either(
-	    error, tide_bloom_error(&r->shape[which], r->ones[which]));
+	size_t h;
+
+	for (h = 0; h < k->hashes[which]; h++)
+		error = either(
+		    error, tide_bloom_error(&r->shape[which], r->ones[which]));
+	return error;
+}
+
+static bool
+has_address(const struct asking *k, const struct tide_window_record *r,
+    unsigned which, const tide_bloom_word *words)
+{
+	size_t h;
+
+	for (h = 0; h < k->hashes[which]; h++)
+		if (tide_bloom_has(&r->shape[which], words, k->hash[which][h]))
+			return true;
+	return false;
 }
 
 /* Every filter asked for has it. */
@@ -188,8 +206,8 @@ look_into_words(struct asking *k, struct tide_window_record *r,
 		r->ones[i] = tide_bloom_ones(&r->shape[i], words[i]);
 		if (i == TIDE_FILTER_CONTENT)
 			break;
-		l.error = add_error(r, i, l.error);
-		if (!tide_bloom_has(&r->shape[i], words[i], k->hash[i]))
+		l.error = add_error(k, r, i, l.error);
+		if (!has_address(k, r, i, words[i]))
 			l.found = false;
 	}
 	if (l.found && k->q->recall != NULL)
@@ -302,6 +320,19 @@ load_content(struct asking *k, const struct tide_window_record *r)
 
 /* 1 probably, 0 certainly not, -1 it cannot be read. */
 static int
+lookup_address(
+    struct asking *k, const struct tide_window_record *r, unsigned which)
+{
+	int answer = 0;
+	size_t h;
+
+	for (h = 0; h < k->hashes[which] && answer == 0; h++)
+		answer =
+		    tide_archive_lookup(k->txn, r, which, k->hash[which][h]);
+	return answer;
+}
+
+static int
 lookup(struct asking *k, const struct tide_window_record *r, struct look *l)
 {
 	const tide_bloom_word *words;
@@ -311,8 +342,8 @@ lookup(struct asking *k, const struct tide_window_record *r, struct look *l)
 	for (i = 0; i < TIDE_FILTER_CONTENT && answer == 1; i++) {
 		if (!k->wanted[i])
 			continue;
-		l->error = add_error(r, i, l->error);
-		answer = tide_archive_lookup(k->txn, r, i, k->hash[i]);
+		l->error = add_error(k, r, i, l->error);
+		answer = lookup_address(k, r, i);
 	}
 	if (answer != 1 || k->q->recall == NULL)
 		return answer;

@@ -18,7 +18,10 @@ struct span {
 struct asking {
 	const struct tide_question *q;
 	struct tide_answer *a;
-	struct tide_hash hash[TIDE_FILTERS];
+	/* of the addresses; the second, if there is one, is what windows up
+	 * to version 0.2 have for it */
+	struct tide_hash hash[TIDE_FILTERS][2];
+	size_t hashes[TIDE_FILTERS];
 	bool wanted[TIDE_FILTERS];
 	struct span *span; /* what the windows cover */
 	size_t spans;

@@ -6,8 +6,7 @@
 
 #include "tidemark/base/hash.h"
 #include "tidemark/keys/address.h"
-
-#define ADDRESS_MAX 1024
+#include "tidemark/keys/keys.h"
 
 /*
  * Without the brackets, in lower case.  Local parts may differ in case by
@@ -15,7 +14,7 @@
  * question.  The null sender stays "<>".  0 if it is empty or too long.
  */
 static size_t
-normalise(const char *address, char out[ADDRESS_MAX])
+normalise(const char *address, char out[TIDE_ADDRESS_MAX])
 {
 	size_t i, n;
 
@@ -24,7 +23,7 @@ normalise(const char *address, char out[ADDRESS_MAX])
 	n = strlen(address);
 	while (n > 0 && address[n - 1] == ' ')
 		n--;
-	if (n == 0 || n >= ADDRESS_MAX)
+	if (n == 0 || n >= TIDE_ADDRESS_MAX)
 		return 0;
 	if (n > 2 && address[0] == '<' && address[n - 1] == '>') {
 		address++;
@@ -32,15 +31,49 @@ normalise(const char *address, char out[ADDRESS_MAX])
 	}
 	for (i = 0; i < n; i++)
 		out[i] = (char)tolower((unsigned char)address[i]);
+	out[n] = '\0';
 	return n;
+}
+
+static bool
+is_ascii(const char *text)
+{
+	for (; *text != '\0'; text++)
+		if ((unsigned char)*text >= 0x80)
+			return false;
+	return true;
+}
+
+/* One spelling for its domain: a name of it, however it is written. */
+static size_t
+settle_domain(char text[TIDE_ADDRESS_MAX], size_t n)
+{
+	char name[TIDE_DOMAIN_MAX];
+	char *at = memrchr(text, '@', n);
+	size_t before, length;
+
+	if (at == NULL)
+		return n;
+	before = (size_t)(at - text) + 1;
+	while (n > before + 1 && text[n - 1] == '.')
+		n--;
+	text[n] = '\0';
+	if (is_ascii(at))
+		return n;
+	tide_domain_of(at, name);
+	length = strlen(name);
+	if (length == 0 || before + length >= TIDE_ADDRESS_MAX)
+		return n;
+	memcpy(text + before, name, length + 1);
+	return before + length;
 }
 
 size_t
 tide_address_hashes(const struct tide_hash_key *key, const char *address,
     struct tide_hash out[2])
 {
-	char text[ADDRESS_MAX];
-	size_t n = normalise(address, text);
+	char text[TIDE_ADDRESS_MAX];
+	size_t n = settle_domain(text, normalise(address, text));
 	const char *at;
 
 	if (n == 0)
@@ -53,15 +86,20 @@ tide_address_hashes(const struct tide_hash_key *key, const char *address,
 	return 2;
 }
 
-bool
-tide_address_question(
-    const struct tide_hash_key *key, const char *address, struct tide_hash *out)
+size_t
+tide_address_question(const struct tide_hash_key *key, const char *address,
+    struct tide_hash out[2])
 {
-	char text[ADDRESS_MAX];
-	size_t n = normalise(address, text);
+	char text[TIDE_ADDRESS_MAX], older[TIDE_ADDRESS_MAX];
+	size_t was = normalise(address, older), n;
 
-	if (n == 0)
-		return false;
-	*out = tide_hash(key, text, n);
-	return true;
+	if (was == 0)
+		return 0;
+	memcpy(text, older, was + 1);
+	n = settle_domain(text, was);
+	out[0] = tide_hash(key, text, n);
+	if (n == was && memcmp(text, older, n) == 0)
+		return 1;
+	out[1] = tide_hash(key, older, was);
+	return 2;
 }

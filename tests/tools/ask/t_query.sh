@@ -139,6 +139,31 @@ check "the style sheet was no text" asks 2 "63" --text 'color red'
 
 check "with its sender" asks 0 "yes" --text "$nested" --from ann@harbour.example
 check "with another sender" asks 1 "certainly not" --text "$nested" --from bob@harbour.example
+check "a display name is understood" asks 0 "mail from ann@harbour.example" \
+    --from 'News <ann@harbour.example>'
+check "and a dot at the end" asks 0 "yes" --from ann@harbour.example.
+check "a bare domain is all of it" asks 0 "yes" --from harbour.example
+check "which is said" grep -qF "harbour.example was asked as @harbour.example" "$D/answer"
+check "also of one that never wrote" asks 1 "bookshop.example was asked as @bookshop.example" \
+    --from bookshop.example
+not_asked()
+{
+	for a in tomas '*@harbour.example' 'not an address' 'auth:ann' ''; do
+		asks 2 "tidemark query --help" --to "$a" || return 1
+		[ ! -s "$D/answer" ] || return 1
+	done
+}
+check "what is no address has no answer" not_asked
+no_answer_from_the_daemon()
+{
+	printf 'query from="%s"\n' "$1" | perl -MIO::Socket::UNIX -e '
+		my $s = IO::Socket::UNIX->new($ARGV[0]) or die;
+		print $s $_ while <STDIN>; $s->shutdown(1); print while <$s>;
+		' "$D/run/control.sock" >"$D/said"
+	cat "$D/said"
+	grep -q "^err" "$D/said" && grep -q 'is%20no%20address' "$D/said"
+}
+check "nor of the daemon itself" no_answer_from_the_daemon tomas
 check "before its time" asks 3 "not wholly covered" --text "$nested" --until 1d
 
 # ---- pieces and guesses ------------------------------------------------------------
@@ -149,6 +174,13 @@ check "pieces are found, and how far apart" asks 0 "gap is 20 long" --text "$pie
 check "the right candidate fits" asks 0 "«days; the account number» fits" \
     --text "$pieces" --guess "$D/guesses"
 check "and no other" same "$(grep -c fits "$D/answer")" 1
+# Copied: a bullet, bold words, a product; each alone or not.
+stars='* We will hand the *matter* over to a debt * collector unless it is paid
+within three days; the account number is in the file attached below. **'
+check "other stars are punctuation" asks 0 "yes" --text "$stars"
+check "which is said" grep -q 'was asked as punctuation' "$D/answer"
+check "as is one with a short piece at its side" asks 1 "was asked as punctuation" \
+    --text 'over to a debt * unless it is paid within three days; the account number is in the file attached'
 check "a guess needs a gap" asks 2 "one *" --text "$nested" --guess "$D/guesses"
 
 # ---- files and messages --------------------------------------------------------------

@@ -264,6 +264,10 @@ check "nothing asked for" answers 400 post 'from=&to=&text=+%0a'
 check "which it says" grep -q 'give a text, a sender or a recipient' "$D/body"
 check "a time that is none" answers 400 post "$q&since=yesteryear"
 check "which it says" grep -q 'since: ' "$D/body"
+for none in tomas '*@b' 'not+an+address'; do
+	check "what is no address: $none" answers 400 post "from=$none"
+done
+check "which it says" grep -q "is no address to ask for" "$D/body"
 check "a phrase that is too short" answers 422 post 'text=too+short'
 check "why is the daemon's own sentence" eval \
 	'tidemark query --text "too short" 2>&1 | grep -qF "$(cat "$D/body")"'
@@ -283,6 +287,8 @@ check "is found" grep -q '^yes, probably' "$D/ours"
 check "one that did not" like_query from=nobody@nowhere.example \
 	--from nobody@nowhere.example
 check "is certainly not" grep -q '^no: certainly not' "$D/ours"
+check "a bare domain" like_query from=bookshop.example --from bookshop.example
+check "is asked as one, and said so" grep -q 'was asked as @bookshop' "$D/ours"
 check "a time before us" like_query \
 	'from=nobody%40nowhere.example&since=2020-01-01' \
 	--from nobody@nowhere.example --since 2020-01-01
@@ -301,7 +307,11 @@ check "an answer for scripts is NDJSON" eval \
 check "mistakes are, too" eval \
 	'post "to=" -H "Accept: application/x-ndjson" |
 	grep -q "^{\"version\":1,\"type\":\"error\",\"text\":\"give"'
-post 'from=<script>alert(1)</script>@"x&since=1h' -H 'Accept: text/html' \
+check "nor is what was typed, in a mistake" eval \
+	'post "from=<script>alert(1)</script>" -H "Accept: text/html" \
+	>"$D/body"; grep -q "is no address" "$D/body" &&
+	lacks "<script>alert" "$D/body"'
+post 'from="<script>alert(1)</script>"@x&since=1h' -H 'Accept: text/html' \
 	>"$D/body"
 check "an answer for a browser without scripts is the page" \
 	grep -q '<pre>no: certainly not\|<pre>not found' "$D/body"

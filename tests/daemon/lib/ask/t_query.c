@@ -515,7 +515,7 @@ addresses(void)
 		{ "blank", "   ", 0, NULL, NULL },
 	};
 	struct tide_hash_key key;
-	struct tide_hash h[2], q;
+	struct tide_hash h[2], q[2];
 	struct tide_err err;
 	size_t i;
 
@@ -526,15 +526,15 @@ addresses(void)
 		CHECK_MSG(tide_address_hashes(&key, c->address, h) == c->hashes,
 		    "%s", c->name);
 		CHECK_MSG(c->hashes > 0 ||
-			!tide_address_question(&key, c->address, &q),
+			!tide_address_question(&key, c->address, q),
 		    "%s", c->name);
 		if (c->asked != NULL)
-			CHECK_MSG(tide_address_question(&key, c->asked, &q) &&
-				same(q, h[0]),
+			CHECK_MSG(tide_address_question(&key, c->asked, q) &&
+				same(q[0], h[0]),
 			    "%s", c->name);
 		if (c->domain != NULL)
-			CHECK_MSG(tide_address_question(&key, c->domain, &q) &&
-				same(q, h[1]),
+			CHECK_MSG(tide_address_question(&key, c->domain, q) &&
+				same(q[0], h[1]),
 			    "%s: its domain", c->name);
 	}
 }
@@ -543,7 +543,7 @@ static void
 long_addresses(void)
 {
 	struct tide_hash_key key;
-	struct tide_hash h[2], q;
+	struct tide_hash h[2], q[2];
 	struct tide_err err;
 	char text[3000];
 	size_t n;
@@ -553,10 +553,10 @@ long_addresses(void)
 		memset(text, 'A', n);
 		memcpy(text + n - 2, "@b", 3);
 		if (tide_address_hashes(&key, text, h) == 0)
-			CHECK(!tide_address_question(&key, text, &q));
+			CHECK(!tide_address_question(&key, text, q));
 		else
-			CHECK(tide_address_question(&key, text, &q) &&
-			    same(q, h[0]));
+			CHECK(tide_address_question(&key, text, q) &&
+			    same(q[0], h[0]));
 	}
 }
 
