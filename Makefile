@@ -197,6 +197,12 @@ $(B)/tests/bench/nullforked: $(call obj,tests/bench/nullfilter.c) \
 	$(call obj,milter/serve.c)
 $(B)/tests/bench/nullforked: TESTLIBS = -lmilter
 
+# A wall clock that a test may step, for programs that are started with it.
+STEPCLOCK = $(B)/tests/load/stepclock.so
+$(STEPCLOCK): tests/load/stepclock.c
+	@mkdir -p $(@D)
+	$(CC) $(OUR_CPPFLAGS) $(WARN) -std=c11 -O2 -fPIC -shared -o $@ $<
+
 LOADTESTS = $(B)/tests/load/t_load $(B)/tests/load/t_mailbox
 
 # A fuzz target without the fuzzer, run over its seeds: a test like any other.
@@ -222,7 +228,7 @@ REPRODUCE  = $(B)/tests/reproduce/reproduce
 CORPUS = $(B)/tests/corpus/memory $(B)/tests/corpus/spam_rates
 
 # What scripts ask for, beside the product.
-HELPERS = $(FEED) $(POLICY) $(REMEMBERED) $(REPRODUCE) $(CORPUS)
+HELPERS = $(FEED) $(POLICY) $(STEPCLOCK) $(REMEMBERED) $(REPRODUCE) $(CORPUS)
 
 TESTS = $(UNIT) $(RACE) $(LOADTESTS) $(SEEDS)
 

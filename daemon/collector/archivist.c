@@ -30,7 +30,7 @@
 #define ROUND_MS 100
 #define EXPIRE_EVERY_MS 60000
 #define COMPLAIN_EVERY_MS 60000
-#define ERRAND_WAIT_S 30
+#define ERRAND_WAIT_MS 30000
 
 struct archivist {
 	struct collector *c;
@@ -193,12 +193,10 @@ expire(struct archivist *a, struct tide_err *err)
 int
 archivist_ask(struct collector *c, enum errand errand, struct tide_err *err)
 {
-	struct timespec until;
+	struct timespec until = tide_clock_deadline(ERRAND_WAIT_MS);
 	uint64_t mine;
 	int rc = 0;
 
-	(void)clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += ERRAND_WAIT_S;
 	(void)pthread_mutex_lock(&c->lock);
 	mine = ++c->wanted[errand];
 	(void)pthread_cond_broadcast(&c->changed);
@@ -268,16 +266,10 @@ static bool
 wait_for_round(struct archivist *a)
 {
 	struct collector *c = a->c;
-	struct timespec until;
+	struct timespec until = tide_clock_deadline(ROUND_MS);
 	bool stop;
 	int i, rc = 0;
 
-	(void)clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += ROUND_MS * 1000000L;
-	if (until.tv_nsec >= 1000000000L) {
-		until.tv_nsec -= 1000000000L;
-		until.tv_sec++;
-	}
 	(void)pthread_mutex_lock(&c->lock);
 	while (rc == 0 && !c->stop && !c->bans_queued &&
 	    c->wanted[0] == c->done[0] && c->wanted[1] == c->done[1])

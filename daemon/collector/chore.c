@@ -9,13 +9,14 @@
 #include <time.h>
 
 #include "collector.h"
+#include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/flow/buckets.h"
 #include "tidemark/flow/pool.h"
 #include "tidemark/keys/keys.h"
 #include "tidemark/map/map.h"
 
-#define CHORE_WAIT_S 20
+#define CHORE_WAIT_MS 20000
 
 /* ---- the asker --------------------------------------------------------- */
 
@@ -33,11 +34,9 @@ withdraw(struct collector *c, struct chore *chore)
 int
 chore_ask(struct collector *c, struct chore *chore, struct tide_err *err)
 {
-	struct timespec until;
+	struct timespec until = tide_clock_deadline(CHORE_WAIT_MS);
 	int rc = 0;
 
-	(void)clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += CHORE_WAIT_S;
 	chore->state = CHORE_WAITS;
 	(void)pthread_mutex_lock(&c->lock);
 	chore->next = c->chores;

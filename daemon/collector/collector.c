@@ -163,14 +163,14 @@ collect(const struct options *options)
 		.hand_lock = PTHREAD_MUTEX_INITIALIZER,
 		.reputation.lock = PTHREAD_MUTEX_INITIALIZER,
 		.bulk_lock = PTHREAD_MUTEX_INITIALIZER,
-		.changed = PTHREAD_COND_INITIALIZER,
-		.egress_lock = PTHREAD_MUTEX_INITIALIZER,
-		.egress_changed = PTHREAD_COND_INITIALIZER };
+		.egress_lock = PTHREAD_MUTEX_INITIALIZER };
 	struct tide_err err;
 	sigset_t signals;
 	unsigned i;
 
 	c.options = options;
+	tide_clock_cond_init(&c.changed);
+	tide_clock_cond_init(&c.egress_changed);
 	for (i = 0; i < TIDE_EGRESS_KINDS; i++) /* of this life of ours */
 		c.egress_generation[i] = tide_clock_wall_ms() << 20;
 	sigemptyset(&signals);

@@ -61,11 +61,9 @@ is_news(struct collector *c, const struct known *k)
 static void
 wait_for_news(struct collector *c, struct known *k, uint64_t wait_ms)
 {
-	struct timespec until;
+	struct timespec until = tide_clock_deadline(wait_ms);
 	int rc = 0;
 
-	(void)clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += (time_t)(wait_ms / 1000);
 	(void)pthread_mutex_lock(&c->egress_lock);
 	while (rc == 0 && wait_ms > 0 && !is_news(c, k))
 		rc = pthread_cond_timedwait(

@@ -1,6 +1,9 @@
 /*
- * clock - moments, as people write and read them.
+ * clock - waits that no clock step lengthens; moments, as people write and
+ * read them.
  */
+#include <assert.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +12,35 @@
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/units.h"
+
+struct timespec
+tide_clock_deadline(uint64_t ms)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec += (time_t)(ms / 1000);
+	t.tv_nsec += (long)(ms % 1000) * 1000000;
+	if (t.tv_nsec >= 1000000000) {
+		t.tv_nsec -= 1000000000;
+		t.tv_sec++;
+	}
+	return t;
+}
+
+void
+tide_clock_cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+	int rc = pthread_condattr_init(&attr);
+
+	assert(rc == 0);
+	rc = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	assert(rc == 0);
+	rc = pthread_cond_init(cond, &attr);
+	assert(rc == 0);
+	(void)pthread_condattr_destroy(&attr);
+}
 
 const char *
 tide_clock_show(uint64_t wall_ms, char *buf, size_t size)

@@ -6,6 +6,7 @@
 #ifndef TIDEMARK_CLOCK_H
 #define TIDEMARK_CLOCK_H
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
@@ -33,6 +34,14 @@ tide_clock_mono_ms(void)
 	return tide_clock_read_ms(CLOCK_MONOTONIC);
 }
 
+/* Monotonic, and goes on while the machine sleeps: what wall time is held
+ * against. */
+static inline uint64_t
+tide_clock_boot_ms(void)
+{
+	return tide_clock_read_ms(CLOCK_BOOTTIME);
+}
+
 static inline uint64_t
 tide_clock_mono_ns(void)
 {
@@ -41,6 +50,14 @@ tide_clock_mono_ns(void)
 	(void)clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
+
+/*
+ * So long from now, for pthread_cond_timedwait() on a condition that
+ * tide_clock_cond_init() has made: it waits by monotonic time, so that a clock
+ * put back does not put the waiter to sleep.
+ */
+struct timespec tide_clock_deadline(uint64_t ms);
+void tide_clock_cond_init(pthread_cond_t *);
 
 /* "2026-11-16T12:37:10Z", from milliseconds; fits in 32 bytes. */
 const char *tide_clock_show(uint64_t wall_ms, char *buf, size_t);
