@@ -2,6 +2,7 @@
  * allowance - accounts, tokens, different recipients and clients.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "allowance.h"
@@ -88,7 +89,7 @@ find_also(struct allowance *a)
 	int i, n = tide_tokens_also(session_profile()->tokens_also, also, &err);
 
 	for (i = 0; i < n; i++)
-		a->also[a->alsos++] =
+		a->limit[a->limits++] =
 		    (struct tide_take){ .allowance = also[i] };
 }
 
@@ -103,12 +104,13 @@ find_allowance(struct allowance *a, const struct charge *c,
 		need_overrides();
 		o = find_override(c, source, account);
 	}
+	a->limits = 1;
 	if (o != NULL) {
-		a->take.allowance = o->allowance;
+		a->limit[0].allowance = o->allowance;
 		return true;
 	}
 	find_also(a);
-	return tide_allowance_make(&a->take.allowance,
+	return tide_allowance_make(&a->limit[0].allowance,
 		   session_profile()->tokens_burst,
 		   session_profile()->tokens_rate, &err) == 0;
 }
@@ -130,6 +132,13 @@ client_hash(const struct tide_ip *ip)
 	return tide_hash(session.map->key, key.text, key.length);
 }
 
+static uint64_t
+first_level(const struct allowance *a, uint64_t now)
+{
+	return tide_tokens_level(
+	    session.map->tokens, a->limit[0].key, &a->limit[0].allowance, now);
+}
+
 void
 allowance_begin(struct allowance *a, const struct charge *c, const char *sender,
     const char *user)
@@ -145,7 +154,7 @@ allowance_begin(struct allowance *a, const struct charge *c, const char *sender,
 	struct tide_err err;
 	uint32_t i;
 
-	memset(a, 0, sizeof *a);
+	allowance_clear(a);
 	if (session.map == NULL || c->exempt || session.bystander)
 		return;
 	keys.secret = session.map->key;
@@ -158,12 +167,11 @@ allowance_begin(struct allowance *a, const struct charge *c, const char *sender,
 		return;
 	a->tokens = p->tokens_mode != TIDE_MODE_OFF &&
 	    find_allowance(a, c, source, &account);
-	a->take.key = account_hash(&account, TIDE_ACCOUNT_TOKENS);
-	for (i = 0; i < a->alsos; i++)
-		a->also[i].key = account_hash(&account, TIDE_ACCOUNT_ALSO + i);
-	a->take.cost = (uint64_t)p->tokens_cost * TIDE_TOKEN;
-	a->take.left = tide_tokens_level(session.map->tokens, a->take.key,
-	    &a->take.allowance, tide_clock_mono_ms());
+	for (i = 0; i < a->limits; i++)
+		a->limit[i].key = account_hash(&account,
+		    i == 0 ? TIDE_ACCOUNT_TOKENS : TIDE_ACCOUNT_ALSO + i - 1);
+	a->cost = (uint64_t)p->tokens_cost * TIDE_TOKEN;
+	a->limit[0].left = first_level(a, tide_clock_mono_ms());
 	a->distinct =
 	    p->distinct_mode != TIDE_MODE_OFF && p->distinct_limit > 0;
 	a->sketch = account_hash(&account, TIDE_ACCOUNT_RECIPIENTS);
@@ -194,7 +202,7 @@ data_cost(uint64_t bytes, uint64_t per_token)
 void
 allowance_size(struct allowance *a, uint64_t bytes)
 {
-	a->take.cost += data_cost(bytes, session_profile()->tokens_per_data);
+	a->cost += data_cost(bytes, session_profile()->tokens_per_data);
 }
 
 /* ---- different recipients ---------------------------------------------- */
@@ -254,39 +262,68 @@ from_too_many(const struct allowance *a, uint64_t now)
 static uint64_t
 tokens_paid(const struct allowance *a)
 {
-	return a->paid * a->take.cost / TIDE_TOKEN;
+	return a->sum / TIDE_TOKEN;
+}
+
+static bool
+make_room(struct allowance *a)
+{
+	uint32_t room = a->room == 0 ? 64 : a->room * 2, *price;
+
+	if (a->paid < a->room)
+		return true;
+	price = realloc(a->price, room * sizeof *price);
+	if (price == NULL)
+		return false;
+	a->price = price;
+	a->room = room;
+	return true;
+}
+
+/* What is taken is at most a burst: a word holds it. */
+_Static_assert(
+    (uint64_t)TIDE_TOKENS_BURST_MAX *TIDE_TOKEN <= UINT32_MAX, "a price fits");
+
+static void
+note_paid(struct allowance *a)
+{
+	a->sum += a->cost;
+	if (make_room(a))
+		a->price[a->paid++] = (uint32_t)a->cost;
+	else
+		tide_log(TIDE_LOG_WARNING,
+		    "out of memory: a recipient's tokens will not be given "
+		    "back should its message come to nothing");
 }
 
 static void
-give_back_all(struct tide_take *all, size_t n, uint64_t now)
+give_back_all(struct allowance *a, uint64_t cost, uint64_t now)
 {
-	size_t i;
+	uint32_t i;
 
-	for (i = 0; i < n; i++)
-		tide_tokens_give_back(session.map->tokens, &all[i], now);
+	for (i = 0; i < a->limits; i++) {
+		a->limit[i].cost = cost;
+		tide_tokens_give_back(session.map->tokens, &a->limit[i], now);
+	}
 }
 
 /* From all limits or from none; what is left is the first one's. */
 static enum tide_tokens_result
 take_from_all(struct allowance *a, uint64_t now)
 {
-	struct tide_take all[1 + TIDE_TOKENS_ALSO] = { a->take };
-	size_t i, n = 1 + a->alsos, refused = 0;
+	struct tide_take *first = &a->limit[0];
 	enum tide_tokens_result result;
+	size_t i, refused = 0;
 
-	for (i = 1; i < n; i++) {
-		all[i] = a->also[i - 1];
-		all[i].cost = a->take.cost;
-	}
-	result =
-	    tide_tokens_take_all(session.map->tokens, all, n, now, &refused);
+	for (i = 0; i < a->limits; i++)
+		a->limit[i].cost = a->cost;
+	result = tide_tokens_take_all(
+	    session.map->tokens, a->limit, a->limits, now, &refused);
 	if (result == TIDE_TOKENS_UNCOUNTED)
-		give_back_all(all, n, now);
-	a->take.left = result == TIDE_TOKENS_SHORT && refused > 0
-	    ? tide_tokens_level(
-		  session.map->tokens, a->take.key, &a->take.allowance, now)
-	    : all[0].left;
-	a->take.retry_after_ms = all[refused].retry_after_ms;
+		give_back_all(a, a->cost, now);
+	if (result == TIDE_TOKENS_SHORT && refused > 0)
+		first->left = first_level(a, now);
+	first->retry_after_ms = a->limit[refused].retry_after_ms;
 	return result;
 }
 
@@ -297,7 +334,7 @@ is_short(struct allowance *a, uint64_t now)
 
 	switch (take_from_all(a, now)) {
 	case TIDE_TOKENS_TAKEN:
-		a->paid++;
+		note_paid(a);
 		session_count(TIDE_COUNT_TOKENS_TAKEN, tokens_paid(a) - before);
 		return false;
 	case TIDE_TOKENS_SHORT:
@@ -305,7 +342,7 @@ is_short(struct allowance *a, uint64_t now)
 		return true;
 	default:
 		session_count(TIDE_COUNT_TOKENS_UNCOUNTED, 1);
-		a->take.left = a->take.allowance.burst * TIDE_TOKEN;
+		a->limit[0].left = a->limit[0].allowance.burst * TIDE_TOKEN;
 		return false;
 	}
 }
@@ -335,7 +372,7 @@ short_of(struct allowance *a, uint64_t now)
 	if (a->tokens && is_short(a, now) &&
 	    session_profile()->tokens_mode == TIDE_MODE_ENFORCE)
 		return (struct tide_shortage){ .of = TIDE_SHORT_OF_TOKENS,
-			.come_back_ms = a->take.retry_after_ms };
+			.come_back_ms = a->limit[0].retry_after_ms };
 	return (struct tide_shortage){ .of = TIDE_SHORT_OF_NOTHING };
 }
 
@@ -359,6 +396,14 @@ allowance_recipient(struct allowance *a, const char *recipient)
 
 /* ---- the end ----------------------------------------------------------- */
 
+static int
+dearest_first(const void *one, const void *other)
+{
+	uint32_t a = *(const uint32_t *)one, b = *(const uint32_t *)other;
+
+	return (a < b) - (a > b);
+}
+
 /* An estimate cannot forget: only tokens are given back. */
 void
 allowance_give_back(struct allowance *a, uint32_t recipients)
@@ -368,24 +413,33 @@ allowance_give_back(struct allowance *a, uint32_t recipients)
 
 	if (a->paid == 0)
 		return;
-	a->take.result = TIDE_TOKENS_TAKEN;
-	for (i = 0; i < a->alsos; i++) {
-		a->also[i].result = TIDE_TOKENS_TAKEN;
-		a->also[i].cost = a->take.cost;
-	}
-	for (; a->paid > 0 && recipients > 0; a->paid--, recipients--) {
-		give_back_all(&a->take, 1, now);
-		give_back_all(a->also, a->alsos, now);
+	for (i = 0; i < a->limits; i++)
+		a->limit[i].result = TIDE_TOKENS_TAKEN;
+	qsort(a->price, a->paid, sizeof *a->price, dearest_first);
+	for (; a->paid > 0 && recipients > 0; recipients--) {
+		a->paid--;
+		give_back_all(a, a->price[a->paid], now);
+		a->sum -= a->price[a->paid];
 	}
 	session_count(TIDE_COUNT_TOKENS_GIVEN_BACK, before - tokens_paid(a));
-	a->take.left = tide_tokens_level(
-	    session.map->tokens, a->take.key, &a->take.allowance, now);
+	a->limit[0].left = first_level(a, now);
 }
 
 void
 allowance_keep(struct allowance *a)
 {
 	a->paid = 0;
+	a->sum = 0;
+}
+
+void
+allowance_clear(struct allowance *a)
+{
+	uint32_t *price = a->price, room = a->room;
+
+	memset(a, 0, sizeof *a);
+	a->price = price;
+	a->room = room;
 }
 
 const char *
@@ -394,6 +448,6 @@ allowance_show(const struct allowance *a, char *buf, size_t size)
 	buf[0] = '\0';
 	if (a->tokens)
 		(void)snprintf(buf, size, " tokens=%llu",
-		    (unsigned long long)(a->take.left / TIDE_TOKEN));
+		    (unsigned long long)(a->limit[0].left / TIDE_TOKEN));
 	return buf;
 }

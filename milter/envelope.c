@@ -209,7 +209,7 @@ session_forget(void)
 	memset(&session.message, 0, sizeof session.message);
 	session.message.to = to; /* the array serves the next message, too */
 	session.message.room = room;
-	memset(&session.allowance, 0, sizeof session.allowance);
+	allowance_clear(&session.allowance);
 	session.in_message = false;
 }
 

@@ -74,8 +74,18 @@ check "the bypass lets pass and takes nothing" bypassed
 
 # ---- given back ------------------------------------------------------------
 
-check "500 aborted messages" post -c 8 -n 500 -m 100 --abort --auth carol
+check "aborted messages, one after the other" \
+    post -n 150 -m 100 --abort --auth carol
 check "take nothing in the end" acks 100 -n 120 -m 20 --auth carol
+check "500 aborted messages, many at once" \
+    post -c 8 -n 500 -m 100 --abort --auth cora
+a_moment_less()
+{
+	post -n 120 -m 20 --auth cora
+	echo "acked $(of acked "$D/feed.out")"
+	[ "$(of acked "$D/feed.out")" -ge 99 ]
+}
+check "take no more than the moments that they overlapped" a_moment_less
 
 balanced()
 {
@@ -131,7 +141,7 @@ tokens_conf 'tokens_mode = enforce' 'tokens_also = 3:3/365d'
 check "reload: another" tidemark reload
 aborted()
 {
-	"$FEED" -s "local:$D/run/external.sock" -n 20 -c 4 --auth gone --abort \
+	"$FEED" -s "local:$D/run/external.sock" -n 20 --auth gone --abort \
 	    --quiet tests/demo/sample.mbox >"$D/feed.out" 2>&1
 	cat "$D/feed.out"
 }

@@ -488,8 +488,9 @@ account(uint64_t i)
 static void
 use_account(unsigned who, uint64_t element)
 {
-	struct tide_take t = { account(who), accounts.allowance, TIDE_TOKEN, 0,
-		0, 0 };
+	struct tide_take t = { .key = account(who),
+		.allowance = accounts.allowance,
+		.cost = TIDE_TOKEN };
 	struct tide_hash e = account(1000 + element % ELEMENTS);
 
 	switch (tide_tokens_take(&accounts.tokens, &t, NOW_MS)) {

@@ -74,7 +74,9 @@ set_up(uint64_t count, uint64_t period_ms)
 static enum tide_tokens_result
 take_one(uint64_t who, uint64_t now)
 {
-	struct tide_take t = { account(who), allowance, TIDE_TOKEN, 0, 0, 0 };
+	struct tide_take t = {
+		.key = account(who), .allowance = allowance, .cost = TIDE_TOKEN
+	};
 	enum tide_tokens_result r = tide_tokens_take(&table, &t, now);
 
 	if (r == TIDE_TOKENS_TAKEN)

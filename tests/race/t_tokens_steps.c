@@ -74,7 +74,9 @@ account(unsigned who)
 static enum tide_tokens_result
 take_one(unsigned who, uint64_t now)
 {
-	struct tide_take t = { account(who), allowance, TIDE_TOKEN, 0, 0, 0 };
+	struct tide_take t = {
+		.key = account(who), .allowance = allowance, .cost = TIDE_TOKEN
+	};
 
 	return tide_tokens_take(&table, &t, now);
 }

@@ -62,6 +62,34 @@ refuse(struct tide_take *take, uint64_t gone, uint64_t over)
 	return TIDE_TOKENS_SHORT;
 }
 
+/*
+ * The message's own bucket: it is filled beside the account's, with the same
+ * charge, and begins anew if the account was forgotten meanwhile.
+ */
+static void
+note_paid(struct tide_take *take, const struct tokens_hold *hold, uint64_t now)
+{
+	int64_t ahead = ticks_ahead(take->paid_until, now);
+	bool more = take->paid_tag == hold->tag && ahead > 0;
+
+	take->paid_until = ((more ? take->paid_until : now) +
+			       charge_of(&take->allowance, take->cost)) &
+	    FULL_MASK;
+	take->paid_tag = hold->tag;
+}
+
+/* Ticks of its charge that have not come back yet. */
+static uint64_t
+still_paid(const struct tide_take *take, uint64_t now)
+{
+	int64_t ahead = ticks_ahead(take->paid_until, now);
+	uint64_t charge = charge_of(&take->allowance, take->cost);
+
+	if (ahead <= 0 || take->paid_tag == 0)
+		return 0;
+	return (uint64_t)ahead < charge ? (uint64_t)ahead : charge;
+}
+
 /* One try on the slot as it was seen; false: it has changed, look again. */
 static bool
 try_take(struct tide_take *take, const struct tokens_hold *hold, uint64_t now)
@@ -77,7 +105,10 @@ try_take(struct tide_take *take, const struct tokens_hold *hold, uint64_t now)
 	}
 	take->result = TIDE_TOKENS_TAKEN;
 	take->left = level(a, after);
-	return tide_tokens_table_store(hold, now + after);
+	if (!tide_tokens_table_store(hold, now + after))
+		return false;
+	note_paid(take, hold, now);
+	return true;
 }
 
 static enum tide_tokens_result
@@ -146,7 +177,7 @@ tide_account_key(const struct tide_hash_key *secret, const char *profile,
 
 void
 tide_tokens_give_back(
-    const struct tide_tokens *t, const struct tide_take *take, uint64_t now_ms)
+    const struct tide_tokens *t, struct tide_take *take, uint64_t now_ms)
 {
 	const struct tide_allowance *a = &take->allowance;
 	uint64_t now = ticks(now_ms), gone, back;
@@ -157,16 +188,20 @@ tide_tokens_give_back(
 	if (take->result != TIDE_TOKENS_TAKEN || a->burst == 0 ||
 	    take->cost > a->burst * TIDE_TOKEN)
 		return;
-	back = charge_of(a, take->cost);
-	for (i = 0; i < TRIES; i++) {
-		if (!tide_tokens_table_find(t, take->key, &hold))
-			return; /* full */
+	back = still_paid(take, now);
+	for (i = 0; back > 0 && i < TRIES; i++) {
+		if (!tide_tokens_table_find(t, take->key, &hold) ||
+		    hold.tag != take->paid_tag)
+			return; /* full since, or forgotten */
 		gone = missing(a, &hold, now, &mend);
 		if (gone == 0 ||
 		    tide_tokens_table_store(
 			&hold, now + (gone > back ? gone - back : 0)))
-			return;
+			break;
 	}
+	take->paid_until -= back;
+	if (ticks_ahead(take->paid_until, now) <= 0)
+		take->paid_tag = 0; /* nothing, should the clock step back */
 }
 
 uint64_t

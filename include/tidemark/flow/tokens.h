@@ -26,6 +26,15 @@
  * to 34 years.  `full` has 52 bits and wraps every 139 years; it is compared
  * by signed difference, so any starting point of the clock will do.
  *
+ * Giving back: a message that came to nothing gives back what it has paid, less
+ * what has come back by itself since.  Its payments are a small bucket of
+ * their own, which refills at the account's rate; what it lacks can be given
+ * back.  All of these together lack no more than the account does: so giving
+ * back never makes room for a token that time has made room for already, and
+ * beta + rho t holds however long sessions are held open.  Of several messages
+ * that are open at once each loses the same stretch of time: at most the time
+ * it was open, times rho.
+ *
  * Clock: meant for CLOCK_MONOTONIC.  A step back by s never refills; it takes
  * at most s rho tokens from view until the clock is there again, and blocks
  * nobody for longer than TIDE_TOKENS_STALE_MS: what then still lies further
@@ -90,6 +99,9 @@ struct tide_take {
 	enum tide_tokens_result result;
 	uint64_t left;		 /* what remains; after a refusal, what is */
 	uint64_t retry_after_ms; /* SHORT: then the cost is there, or NEVER */
+	/* kept from take to take of one message, 0 before the first */
+	uint64_t paid_until; /* then all it has paid has come back; ticks */
+	uint64_t paid_tag;   /* the account's slot that was charged */
 };
 
 /* Take the cost if it is there; the result is also left in the take. */
@@ -105,11 +117,12 @@ enum tide_tokens_result tide_tokens_take_all(const struct tide_tokens *,
     struct tide_take *, size_t, uint64_t now_ms, size_t *refused);
 
 /*
- * Give the cost of a take back, never above the burst.  Nothing unless its
- * result is TAKEN; a caller may lower the cost to give back a part.
+ * Give the cost back, but for what has come back by itself since it was taken.
+ * Nothing unless the take's result is TAKEN.  The struct is the one that all
+ * recipients of the message were taken with; the cost is what this one paid.
  */
 void tide_tokens_give_back(
-    const struct tide_tokens *, const struct tide_take *, uint64_t now_ms);
+    const struct tide_tokens *, struct tide_take *, uint64_t now_ms);
 
 /*
  * Forget the account: its slot is closed and given free, as one that is full

@@ -101,8 +101,9 @@ test_takes(void)
 	const struct take_case *c;
 
 	for (c = takes; c < takes + LENGTH(takes); c++) {
-		struct tide_take t = { account(1), allowance(10, 10, HOUR),
-			10000 - c->level, 0, 0, 0 };
+		struct tide_take t = { .key = account(1),
+			.allowance = allowance(10, 10, HOUR),
+			.cost = 10000 - c->level };
 		uint64_t now = T0 + (uint64_t)(c->after_s * 1000), retry;
 
 		clear(TABLE);
@@ -127,8 +128,9 @@ test_takes(void)
 static void
 test_recovers(void)
 {
-	struct tide_take t = { account(1), allowance(10, 10, HOUR), 1000, 0, 0,
-		0 };
+	struct tide_take t = { .key = account(1),
+		.allowance = allowance(10, 10, HOUR),
+		.cost = 1000 };
 	uint64_t past = T0 - 1000 * DAY;
 
 	clear(TABLE);
@@ -143,8 +145,9 @@ test_recovers(void)
 static void
 test_retry(void)
 {
-	struct tide_take t = { account(1), allowance(100, 7, 1000), 0, 0, 0,
-		0 };
+	struct tide_take t = { .key = account(1),
+		.allowance = allowance(100, 7, 1000),
+		.cost = 0 };
 	uint64_t now = T0, i, at;
 
 	clear(TABLE);
@@ -174,9 +177,9 @@ test_exact(void)
 	unsigned i;
 
 	for (i = 0; i < LENGTH(uneven); i++) {
-		struct tide_take t = { account(1),
-			allowance(10000, uneven[i].count, 1000), uneven[i].cost,
-			0, 0, 0 };
+		struct tide_take t = { .key = account(1),
+			.allowance = allowance(10000, uneven[i].count, 1000),
+			.cost = uneven[i].cost };
 
 		clear(TABLE);
 		for (sum = 0, now = T0; now < T0 + 2000000; now += 997)
@@ -193,8 +196,9 @@ static void
 test_mended(void)
 {
 	struct tide_tokens_sweep sum = { 0, 0, 0, 0 };
-	struct tide_take t = { account(1), allowance(10, 10, HOUR), 1000, 0, 0,
-		0 };
+	struct tide_take t = { .key = account(1),
+		.allowance = allowance(10, 10, HOUR),
+		.cost = 1000 };
 
 	clear(64);
 	CHECK(tide_tokens_take(&table, &t, T0 + 9 * DAY) == TIDE_TOKENS_TAKEN);
@@ -241,7 +245,9 @@ test_ranges(void)
 static void
 test_blocked(void)
 {
-	struct tide_take t = { account(1), allowance(0, 0, 0), 1000, 0, 0, 0 };
+	struct tide_take t = {
+		.key = account(1), .allowance = allowance(0, 0, 0), .cost = 1000
+	};
 
 	clear(64);
 	CHECK(tide_tokens_take(&table, &t, T0) == TIDE_TOKENS_SHORT);
@@ -256,9 +262,15 @@ static void
 test_all_or_none(void)
 {
 	struct tide_take t[3] = {
-		{ account(1), allowance(10, 10, HOUR), 1000, 0, 0, 0 },
-		{ account(2), allowance(5, 10, HOUR), 1000, 0, 0, 0 },
-		{ account(3), allowance(3, 10, HOUR), 1000, 0, 0, 0 },
+		{ .key = account(1),
+		    .allowance = allowance(10, 10, HOUR),
+		    .cost = 1000 },
+		{ .key = account(2),
+		    .allowance = allowance(5, 10, HOUR),
+		    .cost = 1000 },
+		{ .key = account(3),
+		    .allowance = allowance(3, 10, HOUR),
+		    .cost = 1000 },
 	};
 	size_t refused = 9;
 	int i;
@@ -281,8 +293,9 @@ test_all_or_none(void)
 static void
 test_give_back(void)
 {
-	struct tide_take t = { account(1), allowance(10, 10, HOUR), 4000, 0, 0,
-		0 };
+	struct tide_take t = { .key = account(1),
+		.allowance = allowance(10, 10, HOUR),
+		.cost = 4000 };
 
 	clear(TABLE);
 	tide_tokens_give_back(&table, &t, T0); /* of a stranger */
@@ -306,8 +319,9 @@ static void
 test_full_table(void)
 {
 	struct tide_tokens_sweep sum = { 0, 0, 0, 0 };
-	struct tide_take t = { account(0), allowance(10, 10, HOUR), 1000, 0, 0,
-		0 };
+	struct tide_take t = { .key = account(0),
+		.allowance = allowance(10, 10, HOUR),
+		.cost = 1000 };
 	uint64_t i, soon = T0 + 360000 + TIDE_TOKENS_STALE_MS;
 
 	clear(64);
@@ -335,6 +349,8 @@ typedef __int128 wide;
 struct oracle {
 	wide tokens, t0;
 	bool known;
+	wide paid, paid_t0; /* by the message, as of then: to be given back */
+	struct tide_take take;
 };
 
 static const struct {
@@ -358,6 +374,16 @@ oracle_level(const struct oracle *o, unsigned l, uint64_t now, bool *mend)
 	return *mend ? 0 : level > most ? most : level;
 }
 
+/* Of what the message has paid, so much has not come back by itself. */
+static wide
+oracle_paid(const struct oracle *o, unsigned l, uint64_t now)
+{
+	wide paid =
+	    o->paid - ((wide)now - o->paid_t0) * (wide)limits[l].count * 1000;
+
+	return paid > 0 && o->paid > 0 ? paid : 0;
+}
+
 static bool
 oracle_take(struct oracle *o, unsigned l, uint64_t now, uint64_t cost)
 {
@@ -370,6 +396,11 @@ oracle_take(struct oracle *o, unsigned l, uint64_t now, uint64_t cost)
 	o->tokens = after < 0 ? 0 : after;
 	o->t0 = (wide)now;
 	o->known = true;
+	if (after >= 0) {
+		o->paid = oracle_paid(o, l, now) +
+		    (wide)cost * (wide)limits[l].period;
+		o->paid_t0 = (wide)now;
+	}
 	return after >= 0;
 }
 
@@ -379,10 +410,20 @@ oracle_give(struct oracle *o, unsigned l, uint64_t now, uint64_t cost)
 	wide most = (wide)limits[l].burst * 1000 * (wide)limits[l].period;
 	bool mend;
 	wide level = oracle_level(o, l, now, &mend);
+	wide paid = oracle_paid(o, l, now);
+	wide back = (wide)cost * (wide)limits[l].period;
 
+	if (back > paid)
+		back = paid;
+	if (paid == 0)
+		o->paid = 0; /* a step back does not bring it back */
+	if (back == 0)
+		return;
+	o->paid = paid - back;
+	o->paid_t0 = (wide)now;
 	if (level == most)
 		return;
-	level += (wide)cost * (wide)limits[l].period;
+	level += back;
 	o->tokens = level > most ? most : level;
 	o->t0 = (wide)now;
 	o->known = true;
@@ -406,33 +447,44 @@ next_time(uint64_t now, bool steps)
 	return now + random_below(40 * DAY);
 }
 
+/* A new message; what the last one paid stays paid. */
+static void
+begin_message(struct oracle *o, uint64_t i, unsigned l)
+{
+	o->take = (struct tide_take){ .key = account(i),
+		.allowance = allowance(
+		    limits[l].burst, limits[l].count, limits[l].period) };
+	o->paid = 0;
+}
+
 static void
 compare(struct oracle *o, uint64_t i, uint64_t now)
 {
 	unsigned l = (unsigned)(i % LENGTH(limits));
-	struct tide_take t = { account(i),
-		allowance(limits[l].burst, limits[l].count, limits[l].period),
-		0, TIDE_TOKENS_TAKEN, 0, 0 };
+	struct tide_take *t = &o->take;
 	uint64_t unit = limits[l].step;
 	bool mend, want;
 	wide level;
 
-	t.cost = random_below(10) < 8
+	if (!o->known || random_below(4) == 0)
+		begin_message(o, i, l);
+	t->cost = random_below(10) < 8
 	    ? 1000 * (1 + random_below(3))
 	    : unit * random_below(limits[l].burst * 1100 / unit);
-	if (t.cost > limits[l].burst * 1000)
-		t.cost = 0;
-	if (random_below(8) == 0) {
-		oracle_give(o, l, now, t.cost);
-		tide_tokens_give_back(&table, &t, now);
-	} else if (t.cost > 0) {
-		want = oracle_take(o, l, now, t.cost);
-		CHECK_INT(tide_tokens_take(&table, &t, now),
+	if (t->cost > limits[l].burst * 1000)
+		t->cost = 0;
+	if (random_below(4) == 0) {
+		oracle_give(o, l, now, t->cost);
+		t->result = TIDE_TOKENS_TAKEN;
+		tide_tokens_give_back(&table, t, now);
+	} else if (t->cost > 0) {
+		want = oracle_take(o, l, now, t->cost);
+		CHECK_INT(tide_tokens_take(&table, t, now),
 		    want ? TIDE_TOKENS_TAKEN : TIDE_TOKENS_SHORT);
 	}
 	level = oracle_level(o, l, now, &mend);
 	level = level < 0 ? 0 : level / (wide)limits[l].period;
-	CHECK_INT(tide_tokens_level(&table, t.key, &t.allowance, now), level);
+	CHECK_INT(tide_tokens_level(&table, t->key, &t->allowance, now), level);
 }
 
 /* Accounts in blocks of their own: a step back finds all as they were. */
@@ -488,8 +540,9 @@ static size_t passes;
 static void
 send(const struct pattern *p)
 {
-	struct tide_take t = { account(1), allowance(100, 100, DAY), 1000, 0, 0,
-		0 };
+	struct tide_take t = { .key = account(1),
+		.allowance = allowance(100, 100, DAY),
+		.cost = 1000 };
 	uint64_t now = T0, g = 0, i;
 
 	clear(64);
@@ -600,8 +653,9 @@ spread(uint64_t i)
 static void
 take_some(uint64_t i, uint64_t tokens, uint64_t now)
 {
-	struct tide_take t = { spread(i), allowance(10, 10, HOUR),
-		tokens * 1000, 0, 0, 0 };
+	struct tide_take t = { .key = spread(i),
+		.allowance = allowance(10, 10, HOUR),
+		.cost = tokens * 1000 };
 
 	CHECK_INT(tide_tokens_take(&table, &t, now), TIDE_TOKENS_TAKEN);
 }
@@ -717,8 +771,9 @@ test_carried_hostile(void)
 static void
 test_forgotten(void)
 {
-	struct tide_take one = { account(1), allowance(10, 10, HOUR), 4000, 0,
-		0, 0 };
+	struct tide_take one = { .key = account(1),
+		.allowance = allowance(10, 10, HOUR),
+		.cost = 4000 };
 	struct tide_take two = one;
 	unsigned i;
 
