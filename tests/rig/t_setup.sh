@@ -240,8 +240,8 @@ stock_postfix()
 		>"$RIG/conf/main.cf"
 	pf_master | sed -e '/smtpd_milters\|milter_macro\|_policy\|_rcpt\|relay/d' \
 		-e '/smtpd$/s/n - n/n - y/' >"$RIG/conf/master.cf"
-	echo 'smtpd_relay_restrictions = reject_unauth_destination' \
-		>>"$RIG/conf/main.cf"
+	printf '%s\n' 'smtpd_relay_restrictions = reject_unauth_destination' \
+		"smtpd_milters = unix:other.sock" >>"$RIG/conf/main.cf"
 }
 
 setup_postfix()
@@ -286,7 +286,7 @@ postfix_part()
 	set -- $(rig_ports)
 	RIG_EXT=$1 RIG_INT=$2
 	setup() { setup_postfix "$@"; }
-	check "a place for Postfix" pf_folder || return
+	check "a place for Postfix" eval 'rig_compile && pf_folder' || return
 	settings
 	postconf
 	stock_postfix
@@ -297,7 +297,11 @@ postfix_part()
 		"setup --apply | grep 'every line is there'"
 	check "Tidemark starts" launch
 	check "nothing is wrong" exits 0 setup --check
-	check "Postfix starts" master
+	rig_spawn other "$rig_build/other" "$RIG/spool/other.sock" \
+		"$RIG/other.log"
+	within 30 test -S "$RIG/spool/other.sock"
+	chmod 777 "$RIG/spool/other.sock"
+	check "Postfix starts, with another filter" master
 	check "mail of the world is remembered" seen "$RIG_EXT" world
 	check "and our own people's" seen "$RIG_INT" own
 	check "as such" eval "tidemark tail --once --json |
@@ -309,16 +313,21 @@ postfix_part()
 	check "mail passes unseen" unseen "$RIG_EXT" chrooted
 	check "it is found" finds chroot
 	cp "$RIG/sound.cf" "$RIG/conf/master.cf"
-	sed -i 's/^milter_default_action.*/milter_default_action = reject/' \
-		"$RIG/conf/main.cf"
-	check "reject" master
+	check "not chrooted" master
 	rig_end tidemarkd
+	check "while Tidemark is down the world's mail passes, as ever" \
+		send "$RIG_EXT" passes
+	check "seen by the other filter" grep passes@from.test "$RIG/other.log"
+	check "and our own people's waits" refused "$RIG_INT" waits 4
+	sed -i 's/default_action=accept/default_action=reject/' \
+		"$RIG/conf/master.cf"
+	check "reject" master
 	check "while Tidemark is down the world is refused for good" \
 		refused "$RIG_EXT" down 554
 	check "our own people wait" refused "$RIG_INT" down 4
 	check "both are found" finds flag-refuses socket-missing
-	sed -i 's/^milter_default_action.*/milter_default_action = acept/' \
-		"$RIG/conf/main.cf"
+	sed -i 's/default_action=reject/default_action=acept/' \
+		"$RIG/conf/master.cf"
 	check "a word that Postfix does not know" master
 	check "refuses the world for now" refused "$RIG_EXT" unknown 4
 	check "it is found" finds action-unknown socket-missing

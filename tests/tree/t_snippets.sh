@@ -122,7 +122,7 @@ main_is_known()
 	postconf_says -n >"$pf/n.out"
 	cat "$pf/n.out"
 	! grep -i 'warning\|fatal' "$pf/n.out" &&
-		grep -qx 'milter_default_action = accept' "$pf/n.out"
+		grep -qx 'milter_protocol = 6' "$pf/n.out"
 }
 
 master_is_known()
@@ -131,8 +131,9 @@ master_is_known()
 	postconf_says -P >"$pf/P.out"
 	cat "$pf/M.out" "$pf/P.out"
 	! grep -i 'warning\|fatal' "$pf/M.out" "$pf/P.out" &&
-		grep -q '^smtp/inet/smtpd_milters.*external.sock' "$pf/P.out" &&
-		grep -q '^submission/inet/smtpd_milters.*internal.sock' \
+		grep -q '^smtp/inet/smtpd_milters.*external.sock,default_action=accept}' \
+			"$pf/P.out" &&
+		grep -q '^submission/inet/smtpd_milters.*internal.sock,default_action=tempfail}' \
 			"$pf/P.out" &&
 		grep -q '^submission/inet/smtpd_end_of_data_restrictions' \
 			"$pf/P.out"

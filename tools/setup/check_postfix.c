@@ -125,23 +125,25 @@ static void
 check_action(struct inquiry *q, const struct pf_service *v,
     const struct pf_milter *m, int profile)
 {
-	const char *action = m->action[0] != '\0'
-	    ? m->action
-	    : value(q, v, "milter_default_action");
+	bool own = m->action[0] != '\0';
+	const char *action =
+	    own ? m->action : value(q, v, "milter_default_action");
+	const char *name = own ? "default_action" : "milter_default_action";
 	const char *file, *does = while_away(action);
 	unsigned line;
 
-	place(q, v, "milter_default_action", &file, &line);
+	place(q, v, own ? "smtpd_milters" : "milter_default_action", &file,
+	    &line);
 	if (does == NULL)
 		setup_find(q->s, SETUP_ACTION_UNKNOWN, file, line,
-		    "%s has milter_default_action = %s", v->column[0], action);
+		    "%s has %s = %s", v->column[0], name, action);
 	else
 		setup_find(q->s, SETUP_WHILE_AWAY, file, line, "%s: %s",
 		    v->column[0], does);
 	if (strcmp(action, "reject") == 0 &&
 	    (profile < 0 || profile == setup_profile_for(q->s, false)))
 		setup_find(q->s, SETUP_FLAG_REFUSES, file, line,
-		    "%s has milter_default_action = reject", v->column[0]);
+		    "%s has %s = reject", v->column[0], name);
 }
 
 static bool

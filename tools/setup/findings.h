@@ -154,7 +154,8 @@ enum setup_severity {
 	    "charged_by = policy in that profile.") \
 	X(WHILE_AWAY, "while-away", NOTE, \
 	    "That is what happens to mail while Tidemark is down.", \
-	    "F= of the filter, or milter_default_action, says what.") \
+	    "F= of the filter, default_action of the filter in Postfix, or else " \
+	    "milter_default_action says what.") \
 	X(LEFT_ALONE, "left-alone", NOTE, \
 	    "Mail that a content filter gives back was seen when it came in.", \
 	    "Nothing, unless mail of others comes in there.") \

@@ -65,7 +65,7 @@ set(struct draft *d, const struct pf_service *v, const char *name,
 	const struct pf_param *own =
 	    v->own.count > 0 ? pf_set(&d->p.conf, v, name) : NULL;
 	bool braces = own != NULL && has_own(v, name) &&
-	    strpbrk(own->value, " \t{") != NULL;
+	    strpbrk(own->value, " \t") != NULL;
 
 	if (braces) {
 		complain("%s:%u: %s of %s is written in braces; change it by "
@@ -78,36 +78,67 @@ set(struct draft *d, const struct pf_service *v, const char *name,
 }
 
 /*
- * The filters it has, without blanks, and ours last; NULL if it is there.  Not
- * *fine if there are some that we could not write again as they are.
+ * Does it say what becomes of mail while we are away?  milter_default_action,
+ * where somebody has set it, holds for us, too.
+ */
+static bool
+is_settled(const struct draft *d, const struct pf_service *v,
+    const struct pf_milter *m)
+{
+	return m->action[0] != '\0' ||
+	    pf_set(&d->p.conf, v, "milter_default_action") != NULL;
+}
+
+static bool
+is_ours(const struct draft *d, const struct pf_service *v,
+    const struct pf_milter *m, const char *address)
+{
+	return pf_profile_of(d->s, &d->p.conf, v, m->address) >= 0 ||
+	    strcmp(m->address, address) == 0;
+}
+
+static char *
+one_more(char *list, const char *text)
+{
+	char *more =
+	    setup_format("%s%s%s", list, list[0] != '\0' ? "," : "", text);
+
+	free(list);
+	return more;
+}
+
+/*
+ * The filters it has, without blanks, and ours (in its own words: new) in its
+ * place or last; NULL if it is there.  Not *fine if there are some that we
+ * could not write again as they are.
  */
 static char *
 milters_with(const struct draft *d, const struct pf_service *v,
-    const char *address, bool *fine)
+    const char *address, const char *new, bool *fine)
 {
-	char buf[PF_VALUE_MAX], *rest, *list = setup_format("%s", ""), *more;
+	char buf[PF_VALUE_MAX], *rest = buf, *list = setup_format("%s", "");
+	bool written = false, there = false;
 	struct pf_milter m;
 
 	(void)pf_value(&d->p.conf, v, "smtpd_milters", buf, sizeof buf);
 	*fine = strchr(buf, '$') == NULL;
-	rest = buf;
 	while (pf_next_milter(&rest, &m)) {
-		if (pf_profile_of(d->s, &d->p.conf, v, m.address) >= 0 ||
-		    strcmp(m.address, address) == 0) {
-			free(list);
-			*fine = true;
-			return NULL;
-		}
-		if (strstr(m.address, "tidemark") != NULL)
+		bool ours = is_ours(d, v, &m, address);
+
+		there = there || (ours && is_settled(d, v, &m));
+		written = written || ours;
+		if (!ours && strstr(m.address, "tidemark") != NULL)
 			continue; /* a place that is none of ours any more */
-		*fine = *fine && !m.complicated;
-		more = setup_format("%s%s,", list, m.text);
-		free(list);
-		list = more;
+		*fine = *fine && (ours || !m.complicated);
+		list = one_more(list, ours ? new : m.text);
 	}
-	more = setup_format("%s%s", list, address);
+	if (!written)
+		list = one_more(list, new);
+	if (!there)
+		return list;
 	free(list);
-	return more;
+	*fine = true;
+	return NULL;
 }
 
 /* Is the package's mount there, and not masked? */
@@ -148,51 +179,49 @@ plan_chroot(struct draft *d, const struct pf_service *v, const char *address)
 	d->unchrooted = d->unchrooted || !d->mount;
 }
 
-/* Does it have filters of others?  They are not ours to speak for. */
+/* A name of its own may be another filter's sign (ORIGINATING). */
 static bool
-has_others(const struct draft *d, const struct pf_service *v)
+plan_name(
+    struct draft *d, const struct pf_service *v, const struct tide_profile *p)
 {
-	char buf[PF_VALUE_MAX], *rest = buf;
-	struct pf_milter m;
-	bool others = false;
+	char buf[PF_VALUE_MAX], *word;
+	bool fine;
 
-	(void)pf_value(&d->p.conf, v, "smtpd_milters", buf, sizeof buf);
-	while (!others && pf_next_milter(&rest, &m))
-		others = pf_profile_of(d->s, &d->p.conf, v, m.address) < 0 &&
-		    strstr(m.address, "tidemark") == NULL;
-	return others;
+	(void)pf_value(
+	    &d->p.conf, v, "milter_macro_daemon_name", buf, sizeof buf);
+	if (p->daemons[0] == '\0' || tide_config_has_word(p->daemons, buf) ||
+	    pf_set(&d->p.conf, v, "milter_macro_daemon_name") != NULL)
+		return true;
+	word = setup_copy(p->daemons, strcspn(p->daemons, " "));
+	fine = set(d, v, "milter_macro_daemon_name", word);
+	free(word);
+	return fine;
 }
 
+/*
+ * What becomes of mail while we are away is said of our filter alone: main.cf
+ * says it of all filters at once, and the others are not ours to speak for.
+ */
 static bool
 plan_milter(struct draft *d, const struct pf_service *v, int profile)
 {
 	const struct tide_profile *p = &d->s->config.profile[profile];
 	char *address = pf_address(&d->p.conf, p->socket);
-	bool internal = pf_is_internal(&d->p.conf, v), fine;
-	char *list = milters_with(d, v, address, &fine);
-	char buf[PF_VALUE_MAX], *word;
+	char *new = setup_format("{%s,default_action=%s}", address,
+	    pf_is_internal(&d->p.conf, v) ? "tempfail" : "accept");
+	bool fine;
+	char *list = milters_with(d, v, address, new, &fine);
 
 	plan_chroot(d, v, address);
 	if (!fine)
 		complain("%s:%u: smtpd_milters of %s is more than we can write "
 			 "again; add %s to it by hand",
-		    d->p.path[MASTER_CF], v->line, v->column[0], address);
+		    d->p.path[MASTER_CF], v->line, v->column[0], new);
 	if (fine && list != NULL)
 		fine = set(d, v, "smtpd_milters", list);
-	(void)pf_value(
-	    &d->p.conf, v, "milter_macro_daemon_name", buf, sizeof buf);
-	/* a name of its own may be another filter's sign (ORIGINATING) */
-	if (fine && p->daemons[0] != '\0' &&
-	    !tide_config_has_word(p->daemons, buf) &&
-	    pf_set(&d->p.conf, v, "milter_macro_daemon_name") == NULL) {
-		word = setup_copy(p->daemons, strcspn(p->daemons, " "));
-		fine = set(d, v, "milter_macro_daemon_name", word);
-		free(word);
-	}
-	if (fine && internal && list != NULL && !has_others(d, v) &&
-	    !has_own(v, "milter_default_action"))
-		fine = set(d, v, "milter_default_action", "tempfail");
+	fine = fine && plan_name(d, v, p);
 	free(list);
+	free(new);
 	free(address);
 	return fine;
 }
@@ -331,21 +360,7 @@ plan_main(struct draft *d)
 {
 	const struct pf_conf *c = &d->p.conf;
 	char buf[PF_VALUE_MAX];
-	bool others = false;
-	size_t i;
 
-	for (i = 0; !others && i < c->service_count; i++)
-		others = pf_is_smtpd(&c->service[i]) &&
-		    has_others(d, &c->service[i]);
-	if (pf_set(c, NULL, "milter_default_action") != NULL)
-		; /* as it is set */
-	else if (others)
-		complain("milter_default_action stays as it is, for the sake "
-			 "of other filters: while Tidemark is away, mail has "
-			 "to wait");
-	else
-		d->main =
-		    pf_edit_main(d->main, "milter_default_action", "accept");
 	if (pf_set(c, NULL, "milter_protocol") != NULL &&
 	    atoi(pf_value(c, NULL, "milter_protocol", buf, sizeof buf)) < 6)
 		d->main = pf_edit_main(d->main, "milter_protocol", "6");
@@ -442,8 +457,7 @@ setup_plan_postfix(struct setup *s, struct setup_plan *p, bool apply)
 	if (rc == 0) {
 		plan_file(p, setup_format("%s", d.p.path[MAIN_CF]),
 		    setup_format("%s", d.p.text[MAIN_CF]),
-		    setup_format("%s", d.main),
-		    "what happens to mail while Tidemark is away");
+		    setup_format("%s", d.main), "what holds for every smtpd");
 		plan_file(p, setup_format("%s", d.p.path[MASTER_CF]),
 		    setup_format("%s", d.p.text[MASTER_CF]),
 		    setup_format("%s", d.master),

@@ -109,7 +109,8 @@ word(char **rest)
 
 	if (*s == '\0')
 		return NULL;
-	if (*s == '{' && (end = strchr(s, '}')) != NULL) {
+	end = *s == '{' ? setup_closing(s) : NULL;
+	if (end != NULL) {
 		*end = '\0';
 		*rest = end + 1;
 		return setup_trim(s + 1);

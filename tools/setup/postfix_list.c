@@ -21,36 +21,38 @@ keep_text(struct pf_milter *m, const char *s, size_t n)
 	    k == sizeof m->text - 1 || memchr(s + 1, '{', n - 1) != NULL;
 }
 
-/* The bracket that ends what this one begins; NULL if none does. */
-static char *
-closing(char *s)
+/* default_action=accept, or { default_action = accept } */
+static void
+take_setting(struct pf_milter *m, char *field)
 {
-	unsigned deep = 0;
+	char *value = strchr(field, '=');
 
-	for (; *s != '\0'; s++) {
-		deep += *s == '{';
-		deep -= *s == '}';
-		if (deep == 0)
-			return s;
-	}
-	return NULL;
+	if (value == NULL)
+		return;
+	*value++ = '\0';
+	if (strcmp(setup_trim(field), "default_action") == 0)
+		(void)snprintf(
+		    m->action, sizeof m->action, "%s", setup_trim(value));
 }
 
-/* { address, default_action=accept, ... } */
+/* { address, default_action=accept, { name = value } ... } */
 static void
 milter_in_braces(char *inside, struct pf_milter *m)
 {
-	char *rest = inside, *field;
+	char *s, *end, *rest = inside;
 
 	m->address = NULL;
-	while ((field = setup_field(&rest, ", \t\n")) != NULL) {
-		if (field[0] == '\0')
-			continue;
+	while (s = rest + strspn(rest, ", \t\n"), *s != '\0') {
+		end = *s == '{' ? setup_closing(s) : NULL;
+		s += end != NULL;
+		if (end == NULL)
+			end = s + strcspn(s, ", \t\n");
+		rest = *end != '\0' ? end + 1 : end;
+		*end = '\0';
 		if (m->address == NULL)
-			m->address = field;
-		else if (strncmp(field, "default_action=", 15) == 0)
-			(void)snprintf(
-			    m->action, sizeof m->action, "%s", field + 15);
+			m->address = s;
+		else
+			take_setting(m, s);
 	}
 	if (m->address == NULL)
 		m->address = inside + strlen(inside);
@@ -66,7 +68,7 @@ pf_next_milter(char **rest, struct pf_milter *m)
 	s += strspn(s, ", \t\n");
 	if (*s == '\0')
 		return false;
-	end = *s == '{' ? closing(s) : NULL;
+	end = *s == '{' ? setup_closing(s) : NULL;
 	if (end != NULL) {
 		keep_text(m, s, (size_t)(end - s) + 1);
 		*end = '\0';

@@ -95,6 +95,20 @@ setup_line_at(const char *text, const char *place)
 }
 
 char *
+setup_closing(char *s)
+{
+	unsigned deep = 0;
+
+	for (; *s != '\0'; s++) {
+		deep += *s == '{';
+		deep -= *s == '}';
+		if (deep == 0)
+			return s;
+	}
+	return NULL;
+}
+
+char *
 setup_trim(char *s)
 {
 	size_t n;

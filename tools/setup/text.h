@@ -30,6 +30,9 @@ unsigned setup_line_at(const char *text, const char *place);
 /* Cut blanks off both ends, in place. */
 char *setup_trim(char *);
 
+/* The brace that ends what this one begins; NULL if none does. */
+char *setup_closing(char *);
+
 /*
  * The next field up to one of `ends', trimmed; *rest goes behind it.  NULL
  * when there is none.

@@ -282,6 +282,7 @@ daemon-unnamed%postfix%master 's/name=MTA-int/name=own/;s/internal.sock/external
 cf-older%sendmail%touch $T/etc/mail/sendmail.mc
 flag-refuses%sendmail%cf 's|external.sock, |external.sock, F=R, |'
 flag-refuses%postfix%main 's/= accept/= reject/'
+flag-refuses%postfix%master 's|unix:/run/tidemark/external.sock|{&,default_action=reject}|'
 timeout-short%sendmail%cf 's/C:10s;S:30s;R:30s;E:60s/C:1s;S:30s;R:30s;E:60s/'
 timeout-short%postfix%main '$a milter_command_timeout = 1s'
 timeout-long%sendmail%cf '/^Xtidemark-int/s/, T=.*//'
@@ -294,6 +295,8 @@ chroot%postfix%master '/^smtp /s/n\( *\)-\( *\)n/n\1-\2y/'
 chroot%postfix%main 's/^compat.*//' && master '/^smtp /s/n\( *\)-\( *\)n/n\1-\2-/'
 chroot%postfix%master '/^smtp /s/n\( *\)-\( *\)n/n\1-\2y/' && mkdir -p $T/var/spool/postfix/run && ln -s $T/run/tidemark $T/var/spool/postfix/run/tidemark%rm -r $T/var
 action-unknown%postfix%main 's/= accept/= acept/'
+action-unknown%postfix%master 's|unix:/run/tidemark/external.sock|{&,default_action=acept}|'
+action-unknown%postfix%master 's|smtpd_milters=.*\(unix:/run/tidemark/external.sock\)|{ smtpd_milters = { unix:/run/spamass.sock, connect_timeout=5s }, { \1, { default_action = acept } } }|'
 protocol%postfix%main '$a milter_protocol = 2'
 policy-places%postfix%master '/end_of_data/d'
 policy-places%postfix%master '/smtpd_data/d'
@@ -650,13 +653,13 @@ master_is()
 {
 	diff - "$T/etc/postfix/master.cf" <<-'END'
 		smtp      inet  n       -       n       -       -       smtpd
-		  -o smtpd_milters=unix:/run/other.sock,unix:/run/tidemark/external.sock
+		  -o smtpd_milters=unix:/run/other.sock,{unix:/run/tidemark/external.sock,default_action=accept}
 		  -o milter_macro_daemon_name=MTA-ext
 		submission inet n       -       n       -       -       smtpd
 		  -o smtpd_sasl_auth_enable=yes
 		#  -o smtpd_milters=no
 		  -o smtpd_recipient_restrictions=$tidemark_recipient
-		  -o smtpd_milters=unix:/run/other.sock,unix:/run/tidemark/internal.sock
+		  -o smtpd_milters=unix:/run/other.sock,{unix:/run/tidemark/internal.sock,default_action=tempfail}
 		  -o milter_macro_daemon_name=MTA-int
 		  -o smtpd_data_restrictions=$tidemark_policy
 		  -o smtpd_end_of_data_restrictions=$tidemark_policy
@@ -682,6 +685,10 @@ check "settings give it the sockets" grep -c 'socket_group = postfix' \
 check "and workers enough" grep -x 'max_workers = 300' \
 	"$T/etc/tidemark/conf.d/setup.conf"
 check "nothing is wrong then" exits 0 setup postfix --check
+check "beside another filter mail of the world passes while we are away" says \
+	'^    smtp: accept: mail passes' setup postfix --check
+check "and mail of our own people waits" says \
+	'^    submission: tempfail: 451' setup postfix --check
 snapshot >"$D/1"
 check "twice is once" exits 0 setup postfix --apply --program "$D/postconf"
 check "nothing has changed" eval "snapshot | diff '$D/1' -"
@@ -701,7 +708,7 @@ others '{ unix:/run/a.sock, default_action=accept, command_timeout=5s } $more\
 more = inet:localhost:11332\
 nobody = cares'
 check "a filter keeps its own settings, and \$names are followed" says \
-	'^+  -o smtpd_milters={unix:/run/a.sock,default_action=accept,command_timeout=5s},inet:localhost:11332,unix:/run/tidemark/external.sock$' \
+	'^+  -o smtpd_milters={unix:/run/a.sock,default_action=accept,command_timeout=5s},inet:localhost:11332,{unix:/run/tidemark/external.sock,default_action=accept}$' \
 	setup postfix
 others '{ unix:/run/a.sock, { default_action = accept } }'
 check "braces in braces are left to others" says 'by hand' setup postfix --apply
@@ -726,7 +733,7 @@ check "the socket decides" grep internal.sock "$D/printed"
 stock
 sed -i 's/$/\r/' "$T/etc/postfix/master.cf"
 check "lines that end as on other systems are understood" says \
-	'^+  -o smtpd_milters=unix:/run/other.sock,unix:/run/tidemark/ext' \
+	'^+  -o smtpd_milters=unix:/run/other.sock,{unix:/run/tidemark/ext' \
 	setup postfix
 
 # What stands in other settings already, or in other services' lists, is not
@@ -764,13 +771,32 @@ sed -i 's/reject_unlisted_recipient,/check_client_access,inline:{{192.0.2.1=OK}}
 	"$T/etc/postfix/master.cf"
 check "a list with braces" pf_untouched 'add .* by hand'
 stock
-check "other filters' default action stays" says \
-	'milter_default_action stays as it is' setup postfix
-sed -i '/^smtpd_milters/d' "$T/etc/postfix/main.cf"
-check "without others it is set" says '^+milter_default_action = accept' \
+check "what becomes of other filters' mail is not ours to say" lacks \
+	milter_default_action "$(setup postfix >"$D/printed"; echo "$D/printed")"
+echo 'milter_default_action = reject' >>"$T/etc/postfix/main.cf"
+check "nor whether one who set it for all meant us" says \
+	'{unix:/run/tidemark/external.sock,default_action=accept}' setup postfix
+
+# Ours, by hand or by an older version, without an action of its own.
+plain()
+{
+	stock
+	sed -i '/^smtp /a \  -o smtpd_milters=unix:/run/tidemark/external.sock,unix:/run/b.sock' \
+		"$T/etc/postfix/master.cf"
+}
+plain
+check "a filter of ours without an action gets one, in its place" says \
+	'^+  -o smtpd_milters={unix:/run/tidemark/external.sock,default_action=accept},unix:/run/b.sock$' \
 	setup postfix
-check "and mail of our own people waits" says \
-	'^+  -o milter_default_action=tempfail' setup postfix
+echo 'milter_default_action = accept' >>"$T/etc/postfix/main.cf"
+setup postfix >"$D/printed"
+check "unless it is set for all" lacks '^+.*external.sock' "$D/printed"
+plain
+sed -i 's|=unix:/run/tidemark/external.sock|={unix:/run/tidemark/gone.sock,default_action=accept}|' \
+	"$T/etc/postfix/master.cf"
+check "one that is gone is written again" says \
+	'^+  -o smtpd_milters=unix:/run/b.sock,{unix:/run/tidemark/external.sock,' \
+	setup postfix
 stock
 
 # As Debian's package leaves it: one group for mail servers, and a mount.
@@ -796,7 +822,7 @@ stock
 sed -i 's|^\[profile external\]|&\nsocket = local:/var/spool/postfix/tidemark/external.sock|' \
 	"$T/etc/tidemark/tidemark.conf"
 check "a socket in the chroot is seen from there" says \
-	'^+.*unix:tidemark/external.sock' setup postfix
+	'^+.*{unix:tidemark/external.sock,' setup postfix
 
 # ---- elsewhere ----------------------------------------------------------------
 
