@@ -17,17 +17,27 @@
 #include "tidemark/settings/config_published.h"
 #include "tidemark/settings/overrides.h"
 
+/* What was there before stays whose it is; is it of use to us? */
 static int
 make_folder(const char *path, mode_t mode, const struct passwd *owner,
     struct tide_err *err)
 {
-	if (mkdir(path, mode) < 0 && errno != EEXIST)
+	uid_t uid = owner != NULL ? owner->pw_uid : (uid_t)-1;
+	gid_t gid = owner != NULL ? owner->pw_gid : (gid_t)-1;
+	struct stat st;
+
+	if (tide_files_folder(path, mode, uid, gid, err) < 0)
+		return -1;
+	if (owner == NULL)
+		return access(path, W_OK | X_OK) == 0
+		    ? 0
+		    : tide_err_errno(err, "%s", path);
+	if (stat(path, &st) < 0)
 		return tide_err_errno(err, "%s", path);
-	if (owner != NULL && chown(path, owner->pw_uid, owner->pw_gid) < 0)
-		return tide_err_errno(err, "%s", path);
-	return access(path, W_OK | X_OK) == 0 || owner != NULL
+	return st.st_uid == uid
 	    ? 0
-	    : tide_err_errno(err, "%s", path);
+	    : tide_err_set(err, "%s: is not %s's: chown %s %s", path,
+		  owner->pw_name, owner->pw_name, path);
 }
 
 static int

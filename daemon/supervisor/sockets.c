@@ -4,7 +4,6 @@
  * the backlog.
  */
 #include <arpa/inet.h>
-#include <grp.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,19 +55,6 @@ listen_inet(const char *text, struct tide_err *err)
 
 /* ---- what the supervisor asks for -------------------------------------- */
 
-/*
- * Nobody has said whom a socket is for: offer it to the mail servers' group, if
- * there is one and we are in it.  If not, it stays with our own group.
- */
-static void
-offer_to_mta(const char *path)
-{
-	const struct group *g = getgrnam(TIDE_MTA_GROUP);
-
-	if (g != NULL)
-		(void)!chown(path, (uid_t)-1, g->gr_gid);
-}
-
 static int
 listen_at(
     const char *socket, uint32_t mode, const char *group, struct tide_err *err)
@@ -79,8 +65,8 @@ listen_at(
 	if (strncmp(socket, "inet:", 5) == 0)
 		return listen_inet(socket + 5, err);
 	fd = tide_listen_local(path, mode, group, err);
-	if (fd >= 0 && group[0] == '\0')
-		offer_to_mta(path);
+	if (fd >= 0 && group[0] == '\0') /* nobody has said whom it is for */
+		tide_listen_offer(path, TIDE_MTA_GROUP);
 	return fd;
 }
 

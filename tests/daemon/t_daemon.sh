@@ -190,4 +190,48 @@ notified()
 }
 check "READY and STOPPING reach the service manager" notified
 
+# ---- started as root, with a user --------------------------------------------
+
+# The user's folder is below one of the user's own, who can have links in it.
+if [ "$(id -u)" -eq 0 ] && getent passwd nobody >/dev/null; then
+	mkdir -p "$D/theirs" "$D/roots"
+	chmod 755 "$D"
+	chown nobody "$D/theirs"
+	: >"$D/log"
+	chown nobody "$D/log"
+	for_nobody()
+	{
+		printf '%s\n' "runtime_dir = $D/theirs/run" 'user = nobody' \
+		    "state_dir = $D/fresh" "log = $D/log" \
+		    '[profile external]' "socket = local:$D/theirs/run/e.sock" \
+		    >"$conf"
+	}
+	for_nobody
+	check "as root, with a user" daemon_start
+	check "folders are the user's" same \
+	    "$(stat -c %U "$D/theirs/run" "$D/fresh" | uniq)" nobody
+	check "and all that is in them" same \
+	    "$(find "$D/theirs/run" "$D/fresh" ! -user nobody)" ""
+	daemon_stop
+	check "a stop leaves no socket" fails ls "$D/theirs/run/e.sock"
+	rm -rf "$D/theirs/run"
+	ln -s "$D/roots" "$D/theirs/run"
+	refuses() { ! timeout 30 "$B/tidemarkd" -c "$conf"; }
+	check "a link in a folder's place is refused" refuses
+	check "and what it leads to stays root's" same \
+	    "$(stat -c %U "$D/roots" && ls -A "$D/roots")" root
+	rm "$D/theirs/run"
+	mkdir "$D/theirs/run" && chown nobody "$D/theirs/run"
+	: >"$D/roots/file"
+	ln -s "$D/roots/file" "$D/theirs/run/tidemarkd.lock"
+	check "so is a link in the lock's place" refuses
+	check "and its end stays root's" same "$(stat -c %U "$D/roots/file")" root
+	rm "$D/theirs/run/tidemarkd.lock"
+	chown root "$D/fresh"
+	check "a folder of root's with something in it is not taken" refuses
+	check "but stays root's" same "$(stat -c %U "$D/fresh")" root
+else
+	skip "started as root, with a user" "needs root"
+fi
+
 tap_end

@@ -167,11 +167,13 @@ look_for_daemon(struct making *m, struct tide_err *err)
 {
 	const char *run = m->config.runtime_dir;
 	struct tide_config running;
+	char path[BACKUP_PATH];
 	uint64_t generation;
 	pid_t holder = 0;
 
 	if (access(run, F_OK) == 0 &&
-	    backup_lock(run, "tidemarkd.lock", 0, &holder, err) < 0) {
+	    tide_files_lock(backup_path(run, "tidemarkd.lock", path), 0,
+		&holder, err) < 0) {
 		if (holder == 0)
 			return -1;
 		m->hot = true;
@@ -179,10 +181,8 @@ look_for_daemon(struct making *m, struct tide_err *err)
 			m->config = running;
 		return 0;
 	}
-	return backup_lock(m->config.state_dir, "collector.lock",
-		   COLLECTOR_ENDS_MS, NULL, err) < 0
-	    ? -1
-	    : 0;
+	(void)backup_path(m->config.state_dir, "collector.lock", path);
+	return tide_files_lock(path, COLLECTOR_ENDS_MS, NULL, err) < 0 ? -1 : 0;
 }
 
 static int
@@ -311,8 +311,8 @@ keep_conf(void *arg, const char *path)
 		complain("%s is left out", path);
 		return;
 	}
-	if (backup_copy(path, backup_path(m->partial, name, to), 0600,
-		(uid_t)-1, (gid_t)-1, &err) < 0 ||
+	if (backup_copy(path, backup_path(m->partial, name, to), 0600, &err) <
+		0 ||
 	    backup_list(&m->b, m->partial, name, path, &err) < 0)
 		complain("%s; it is left out", err.text);
 }

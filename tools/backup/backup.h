@@ -60,16 +60,10 @@ int backup_compare(const struct backup *, const char *name, const char *path,
 
 uint64_t backup_bytes(const struct backup *);
 
-/*
- * Take a daemon's lock file without making it a stranger's: who starts the
- * daemon must be able to open it.  As tide_files_lock().
- */
-int backup_lock(const char *dir, const char *name, unsigned wait_ms,
-    pid_t *holder, struct tide_err *);
-
-/* Copy a file whole and have it on disk, for that owner (or -1). */
-int backup_copy(
-    const char *from, const char *to, mode_t, uid_t, gid_t, struct tide_err *);
+/* Copy a file whole and have it on disk. */
+int backup_copy(const char *from, const char *to, mode_t, struct tide_err *);
+/* The same of one that is open. */
+int backup_copy_in(int from, const char *to, mode_t, struct tide_err *);
 
 /* Have a folder's names on disk. */
 int backup_sync_dir(const char *dir, struct tide_err *);

@@ -21,6 +21,7 @@
  *        steps
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +38,13 @@
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
+#include "tidemark/base/rights.h"
 #include "tidemark/settings/config.h"
+
+/* What belongs to a state. */
+static const char *const parts[] = { "archive.mdb", "hash.key" };
+static const mode_t part_mode[] = { 0640, 0600 };
+#define PARTS (sizeof parts / sizeof *parts)
 
 struct restoring {
 	const struct tool *tool;
@@ -45,15 +52,10 @@ struct restoring {
 	bool force, check;
 	struct tide_config config;
 	struct backup b;
-	uid_t uid; /* whose the state is to be */
-	gid_t gid;
+	int part[PARTS];	       /* open, of the backup, as in parts[] */
 	char aside[TIDE_PATH_MAX];     /* "": there was nothing */
 	char live[TIDE_PATH_MAX + 64]; /* where the live map went, or "" */
 };
-
-/* What belongs to a state. */
-static const char *const parts[] = { "archive.mdb", "hash.key" };
-#define PARTS (sizeof parts / sizeof *parts)
 
 /* ---- may we? ----------------------------------------------------------- */
 
@@ -61,18 +63,21 @@ static int
 lock_out(const struct restoring *r, struct tide_err *err)
 {
 	const char *run = r->config.runtime_dir;
+	const char *state = r->config.state_dir;
+	char path[BACKUP_PATH];
 	struct tide_err why;
 	pid_t holder = 0;
 
 	if ((access(run, F_OK) == 0 &&
-		backup_lock(run, "tidemarkd.lock", 0, &holder, &why) < 0) ||
-	    backup_lock(
-		r->config.state_dir, "collector.lock", 0, &holder, &why) < 0) {
+		tide_files_lock(backup_path(run, "tidemarkd.lock", path), 0,
+		    &holder, &why) < 0) ||
+	    tide_files_lock(backup_path(state, "collector.lock", path), 0,
+		&holder, &why) < 0) {
 		if (holder == 0)
 			return tide_err_set(err, "%s", why.text);
 		return tide_err_set(err,
 		    "%s: a daemon is at work there, as %d; stop it first",
-		    r->config.state_dir, (int)holder);
+		    state, (int)holder);
 	}
 	return 0;
 }
@@ -113,22 +118,34 @@ find_state(struct restoring *r, struct tide_err *err)
 {
 	const char *state = r->config.state_dir;
 	const struct passwd *user = NULL;
-	struct stat st;
 
 	if (geteuid() == 0 && r->config.user[0] != '\0')
 		user = getpwnam(r->config.user);
-	if (mkdir(state, 0750) == 0) {
-		if (user != NULL &&
-		    chown(state, user->pw_uid, user->pw_gid) < 0)
-			return tide_err_errno(err, "%s", state);
-	} else if (errno != EEXIST) {
+	if (tide_files_folder(state, 0750,
+		user != NULL ? user->pw_uid : (uid_t)-1,
+		user != NULL ? user->pw_gid : (gid_t)-1, err) < 0)
+		return -1;
+	if (access(state, R_OK | W_OK | X_OK) < 0)
 		return tide_err_errno(err, "%s", state);
-	}
-	if (stat(state, &st) < 0 || access(state, R_OK | W_OK | X_OK) < 0)
-		return tide_err_errno(err, "%s", state);
-	r->uid = geteuid() == 0 ? st.st_uid : (uid_t)-1;
-	r->gid = geteuid() == 0 ? st.st_gid : (gid_t)-1;
 	return 0;
+}
+
+/* The backup as who we are; from then on, root is the state's owner: in that
+ * folder no name can be trusted (rights.h). */
+static int
+open_parts(struct restoring *r, struct tide_err *err)
+{
+	struct tide_rights was; /* for good */
+	char path[BACKUP_PATH];
+	unsigned i;
+
+	for (i = 0; i < PARTS; i++) {
+		(void)backup_path(r->dir, parts[i], path);
+		r->part[i] = open(path, O_RDONLY | O_CLOEXEC);
+		if (r->part[i] < 0)
+			return tide_err_errno(err, "%s", path);
+	}
+	return tide_rights_of_folder(&was, r->config.state_dir, (gid_t)-1, err);
 }
 
 /* ---- putting the old aside --------------------------------------------- */
@@ -141,8 +158,6 @@ make_aside(struct restoring *r, const char *stamp, struct tide_err *err)
 		return tide_err_set(
 		    err, "%s: the name is too long", r->config.state_dir);
 	if (mkdir(r->aside, 0700) < 0)
-		return tide_err_errno(err, "%s", r->aside);
-	if (r->uid != (uid_t)-1 && chown(r->aside, r->uid, r->gid) < 0)
 		return tide_err_errno(err, "%s", r->aside);
 	return 0;
 }
@@ -254,18 +269,16 @@ put_back(struct restoring *r)
 /* ---- bringing the new -------------------------------------------------- */
 
 static int
-bring(const struct restoring *r, const char *name, mode_t mode,
-    struct tide_err *err)
+bring(const struct restoring *r, unsigned part, struct tide_err *err)
 {
-	char from[BACKUP_PATH], to[BACKUP_PATH];
-	char temp[TIDE_PATH_MAX];
+	char to[BACKUP_PATH], temp[TIDE_PATH_MAX];
 
-	(void)snprintf(temp, sizeof temp, "%s.restoring", name);
-	if (backup_copy(backup_path(r->dir, name, from),
-		backup_path(r->config.state_dir, temp, to), mode, r->uid,
-		r->gid, err) < 0)
+	(void)snprintf(temp, sizeof temp, "%s.restoring", parts[part]);
+	if (backup_copy_in(r->part[part],
+		backup_path(r->config.state_dir, temp, to), part_mode[part],
+		err) < 0)
 		return -1;
-	return backup_compare(&r->b, name, to, err);
+	return backup_compare(&r->b, parts[part], to, err);
 }
 
 static int
@@ -297,9 +310,8 @@ restore(struct restoring *r, struct tide_err *err)
 {
 	char lock[BACKUP_PATH];
 
-	if (bring(r, "archive.mdb", 0640, err) < 0 ||
-	    bring(r, "hash.key", 0600, err) < 0 || /* R1 */
-	    put_aside(r, err) < 0 ||		   /* R2, R3 */
+	if (bring(r, 0, err) < 0 || bring(r, 1, err) < 0 || /* R1 */
+	    put_aside(r, err) < 0 ||			    /* R2, R3 */
 	    take_over(r, "hash.key", err) < 0 ||
 	    take_over(r, "archive.mdb", err) < 0) { /* R4 */
 		put_back(r);
@@ -403,7 +415,7 @@ go(struct restoring *r)
 		complain("%s", err.text);
 		return TOOL_NO;
 	}
-	if (restore(r, &err) < 0) {
+	if (open_parts(r, &err) < 0 || restore(r, &err) < 0) {
 		complain("%s", err.text);
 		return TOOL_ERROR;
 	}

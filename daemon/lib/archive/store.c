@@ -13,6 +13,7 @@
 #include "tidemark/archive/store.h"
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/err.h"
+#include "tidemark/base/rights.h"
 
 #define TABLES_MAX 16
 
@@ -111,11 +112,13 @@ allocate_lock(const struct tide_store *s)
 	int fd, rc;
 
 	(void)snprintf(path, sizeof path, "%s-lock", s->path);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
-	if (fd < 0)
-		return 0; /* LMDB knows what to say of that */
-	if (geteuid() == 0 && stat(s->path, &owner) == 0)
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+	if (fd >= 0 && geteuid() == 0 && stat(s->path, &owner) == 0)
 		(void)!fchown(fd, owner.st_uid, owner.st_gid);
+	if (fd < 0 && errno == EEXIST)
+		fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return errno == ELOOP ? ELOOP : 0; /* LMDB knows what to say */
 	rc = posix_fallocate(fd, 0, LOCK_BYTES);
 	(void)close(fd);
 	return rc == ENOSPC || rc == EDQUOT ? rc : 0;
@@ -165,6 +168,7 @@ tide_store_open(const char *path, enum tide_store_mode mode, size_t map_size,
     const char *const *tables, struct tide_err *err)
 {
 	struct tide_store *s = calloc(1, sizeof *s);
+	struct tide_rights was;
 	int rc;
 
 	if (s == NULL) {
@@ -172,7 +176,13 @@ tide_store_open(const char *path, enum tide_store_mode mode, size_t map_size,
 		return NULL;
 	}
 	(void)snprintf(s->path, sizeof s->path, "%s", path);
+	/* LMDB makes and writes a lock file, wherever its name leads */
+	if (tide_rights_of_place(&was, path, (gid_t)-1, err) < 0) {
+		free(s);
+		return NULL;
+	}
 	rc = open_env(s, mode, map_size, tables);
+	tide_rights_return(&was);
 	if (rc == 0)
 		return s;
 	(void)fail(err, s, "cannot open", rc);

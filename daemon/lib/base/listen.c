@@ -15,6 +15,7 @@
 
 #include "tidemark/base/err.h"
 #include "tidemark/base/listen.h"
+#include "tidemark/base/rights.h"
 
 #define BACKLOG 1024
 
@@ -47,42 +48,49 @@ clear_leftover(const struct sockaddr_un *at, struct tide_err *err)
 	return 0;
 }
 
+/* The group, or -1 for "". */
 static int
-set_group(const char *path, const char *group, struct tide_err *err)
+find_group(
+    const char *path, const char *group, gid_t *gid, struct tide_err *err)
 {
-	struct group *g;
+	const struct group *g;
 
+	*gid = (gid_t)-1;
 	if (group[0] == '\0')
 		return 0;
 	g = getgrnam(group);
 	if (g == NULL)
 		return tide_err_set(
 		    err, "%s: there is no group «%s»", path, group);
-	if (chown(path, (uid_t)-1, g->gr_gid) < 0)
-		return tide_err_errno(err, "%s: group %s", path, group);
+	*gid = g->gr_gid;
 	return 0;
 }
 
-int
-tide_listen_local(
-    const char *path, uint32_t mode, const char *group, struct tide_err *err)
+static int
+set_group(const char *path, const char *group, gid_t gid, struct tide_err *err)
 {
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	return gid != (gid_t)-1 && lchown(path, (uid_t)-1, gid) < 0
+	    ? tide_err_errno(err, "%s: group %s", path, group)
+	    : 0;
+}
+
+static int
+listen_there(const struct sockaddr_un *at, uint32_t mode, const char *group,
+    gid_t gid, struct tide_err *err)
+{
+	const char *path = at->sun_path;
 	mode_t mask;
 	int fd, rc;
 
-	if (strlen(path) >= sizeof at.sun_path)
-		return tide_err_set(err, "%s: is too long for a socket", path);
-	memcpy(at.sun_path, path, strlen(path) + 1);
-	if (clear_leftover(&at, err) < 0)
+	if (clear_leftover(at, err) < 0)
 		return -1;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return tide_err_errno(err, "%s", path);
 	mask = umask(0777); /* nobody gets in before mode and group are set */
-	rc = bind(fd, (struct sockaddr *)&at, sizeof at);
+	rc = bind(fd, (const struct sockaddr *)at, sizeof *at);
 	(void)umask(mask);
-	if (rc == 0 && set_group(path, group, err) < 0)
+	if (rc == 0 && set_group(path, group, gid, err) < 0)
 		rc = -2;
 	if (rc == 0)
 		rc = chmod(path, (mode_t)mode);
@@ -94,6 +102,41 @@ tide_listen_local(
 		(void)tide_err_errno(err, "%s", path);
 	(void)close(fd);
 	return -1;
+}
+
+/* Root in a folder of somebody else's is that somebody: rights.h. */
+int
+tide_listen_local(
+    const char *path, uint32_t mode, const char *group, struct tide_err *err)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	struct tide_rights was;
+	gid_t gid;
+	int fd;
+
+	if (strlen(path) >= sizeof at.sun_path)
+		return tide_err_set(err, "%s: is too long for a socket", path);
+	memcpy(at.sun_path, path, strlen(path) + 1);
+	if (find_group(path, group, &gid, err) < 0 ||
+	    tide_rights_of_place(&was, path, gid, err) < 0)
+		return -1;
+	fd = listen_there(&at, mode, group, gid, err);
+	tide_rights_return(&was);
+	return fd;
+}
+
+void
+tide_listen_offer(const char *path, const char *group)
+{
+	struct tide_rights was;
+	struct tide_err err;
+	gid_t gid;
+
+	if (find_group(path, group, &gid, &err) < 0 ||
+	    tide_rights_of_place(&was, path, gid, &err) < 0)
+		return;
+	(void)set_group(path, group, gid, &err);
+	tide_rights_return(&was);
 }
 
 /* ---- addresses --------------------------------------------------------- */

@@ -21,9 +21,12 @@
 int tide_listen_local(
     const char *path, uint32_t mode, const char *group, struct tide_err *);
 
-/* The same at an address; the complaint calls it by that name. */
+/* A socket at an address, non-blocking; the complaint calls it by that name. */
 int tide_listen_inet(
     const struct sockaddr_storage *, const char *name, struct tide_err *);
+
+/* Give the socket at that path to the group, if there is one and we may. */
+void tide_listen_offer(const char *path, const char *group);
 
 /* Where the page is served: web_listen, taken apart. */
 struct tide_web_place {

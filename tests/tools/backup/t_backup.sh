@@ -374,5 +374,44 @@ if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
 	check "and restores it" tidemark restore --force "$D/by-root"
 	check "everything is the owner's still" same \
 	    "$(find "$D/state" ! -user 65534)" ""
+
+	# Links that the daemon's user has put into its folders: root goes where
+	# its user could go, and no further.
+	unharmed()
+	{
+		same "$(stat -c '%u %s' "$D/roots" && ls -A "$D/roots.d")" '0 6'
+	}
+	echo "roots" >"$D/roots"
+	mkdir -m 700 "$D/roots.d"
+	ln -sf "$D/roots" "$D/state/collector.lock"
+	check "a lock that is a link is refused" says 'is a link' \
+	    exits 2 tidemark backup "$D/linked"
+	check "and nothing happened to its end" unharmed
+	check "so it is by restore" fails tidemark restore --force "$D/by-root"
+	check "and nothing happened to its end" unharmed
+	rm "$D/state/collector.lock"
+	ln -sf "$D/roots" "$D/run/tidemarkd.lock"
+	check "in the other folder, too" says 'is a link' \
+	    exits 2 tidemark backup "$D/linked"
+	check "and nothing happened to its end" unharmed
+	rm "$D/run/tidemarkd.lock"
+	for name in archive.mdb-lock archive.mdb.restoring hash.key.restoring; do
+		ln -sf "$D/roots" "$D/state/$name"
+	done
+	tidemark query --offline "$D/state" --from busy@x.example \
+	    >/dev/null 2>&1
+	tidemark backup "$D/linked" >/dev/null 2>&1
+	check "a link for the database's lock does nothing" unharmed
+	ln -sf "$D/roots.d/new" "$D/state/archive.mdb-lock"
+	tidemark query --offline "$D/state" --from busy@x.example \
+	    >/dev/null 2>&1
+	check "nor makes anything" unharmed
+	check "restore writes where the links are, not where they lead" \
+	    tidemark restore --force "$D/by-root"
+	check "and nothing happened to their end" unharmed
+	ln -f "$D/roots" "$D/state/archive.mdb.restoring"
+	check "nor over another name of somebody's file" \
+	    tidemark restore --force "$D/by-root"
+	check "which is as it was" unharmed
 fi
 tap_end
