@@ -15,7 +15,6 @@
 #include "collector.h"
 #include "sharing.h"
 #include "tidemark/archive/archive.h"
-#include "tidemark/archive/sealer.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
@@ -61,13 +60,6 @@ open_everything(struct collector *c, struct tide_err *err)
 	if (lock_state(c, err) < 0 || open_archive(c, err) < 0 ||
 	    map_open(c, err) < 0)
 		return -1;
-	if (tide_sealer_open(&c->sealer, c->map, &c->archive,
-		tide_clock_wall_ms(), err) < 0) {
-		struct tide_err why = *err;
-
-		if (map_remake(c, why.text, err) < 0)
-			return -1;
-	}
 	if (keeper_open(c, err) < 0 || reputation_open(c, err) < 0 ||
 	    spam_open(c, err) < 0)
 		return -1;
@@ -76,7 +68,7 @@ open_everything(struct collector *c, struct tide_err *err)
 	atomic_store(&c->map->control->generation, c->generation);
 	atomic_store(&c->map->control->collector_pid, (uint32_t)getpid());
 	tide_count(c->map->counters, TIDE_COUNT_COLLECTOR_STARTS, 1);
-	return 0;
+	return map_publish(c, err);
 }
 
 /* ---- running ----------------------------------------------------------- */

@@ -126,9 +126,10 @@ struct collector {
 	uint64_t egress_generation[TIDE_EGRESS_KINDS]; /* verbs_egress.c */
 };
 
-/* opening.c: the map; or another one, since this one contradicts itself. */
+/* opening.c: the map. */
 int map_open(struct collector *, struct tide_err *);
-int map_remake(struct collector *, const char *why, struct tide_err *);
+/* It holds what it is to: its window opens, everybody may come. */
+int map_publish(struct collector *, struct tide_err *);
 
 /* reload.c: check the file and take it over.  -1 with every complaint in
  * *text (to be freed), and the old configuration stays. */

@@ -67,14 +67,28 @@ put_aside(struct collector *c, const char *why, struct tide_err *err)
 	return 0;
 }
 
-/* It contradicts itself. */
 static int
-give_up_map(struct collector *c, const char *why, struct tide_err *err)
+open_windows(struct collector *c, struct tide_err *err)
+{
+	return tide_sealer_open(
+	    &c->sealer, c->map, &c->archive, tide_clock_wall_ms(), err);
+}
+
+static void
+close_windows(struct collector *c)
 {
 	tide_sealer_close(&c->sealer);
+	c->sealer.map = NULL;
+}
+
+/* It contradicts itself: put it away, and start from the checkpoint. */
+static int
+remake(struct collector *c, const char *why, struct tide_err *err)
+{
+	close_windows(c);
 	tide_map_detach(c->map);
 	c->map = NULL;
-	return put_aside(c, why, err);
+	return put_aside(c, why, err) == 0 ? map_open(c, err) : -1;
 }
 
 /* ---- taking over an old map ---------------------------------------------- */
@@ -111,8 +125,29 @@ retire_map(struct collector *c, struct tide_err *err)
 	if (rc == 0)
 		rc = tide_sealer_retire(
 		    &c->sealer, tide_clock_wall_ms(), RETIRE_MS, err);
-	tide_sealer_close(&c->sealer);
+	close_windows(c);
 	return rc;
+}
+
+/*
+ * From the moment the old map is gone until the new one is filled, the archive
+ * is all there is (PROTOCOL filling, F1).  A map of another version that cannot
+ * tell everything must not hide what its own last checkpoint has.
+ */
+static void
+commit_old(struct collector *c, const struct tide_map *old)
+{
+	struct tide_err err;
+
+	if (old->flow == NULL || old->tokens == NULL || old->distinct == NULL ||
+	    old->bulk == NULL)
+		return;
+	if (tide_checkpoint_write(
+		&c->archive, old, tide_clock_wall_ms(), &err) < 0)
+		tide_log(TIDE_LOG_WARNING,
+		    "%s; if the collector is killed before the new map is "
+		    "filled, the last checkpoint counts",
+		    err.text);
 }
 
 /* Bulk counts of the old map, if the new one's cells are the same. */
@@ -233,17 +268,13 @@ replace_outgrown(struct collector *c, const char *why, struct tide_err *err)
 {
 	struct tide_map *old = c->map;
 	uint64_t bypass = atomic_load(&old->control->bypass_until_ms);
-	bool stored = retire_map(c, err) == 0;
-	int rc = 0;
+	struct tide_err cause;
+	bool stored = retire_map(c, &cause) == 0;
+	int rc = tide_carried_take(&c->carried, old, tide_clock_wall_ms(), err);
 
-	if (!stored) {
-		struct tide_err cause = *err;
-
+	commit_old(c, old); /* F1 */
+	if (rc == 0 && !stored)
 		rc = put_aside(c, cause.text, err);
-	}
-	if (rc == 0)
-		rc = tide_carried_take(
-		    &c->carried, old, tide_clock_wall_ms(), err);
 	if (rc == 0 && open_new(c, stored, err) < 0)
 		rc = stored ? open_instead(c, &old, err) : -1;
 	if (rc == 0) {
@@ -265,29 +296,28 @@ map_open(struct collector *c, struct tide_err *err)
 	switch (
 	    tide_live_open(&c->config, &c->archive.key, false, &c->map, &why)) {
 	case TIDE_LIVE_RESUMED:
+		if (open_windows(c, &why) < 0)
+			return remake(c, why.text, err);
 		tide_log(TIDE_LOG_INFO, "live map resumed");
 		return 0;
 	case TIDE_LIVE_MADE:
 		return restore(c, why.text, err);
 	case TIDE_LIVE_OUTGROWN:
-		if (tide_sealer_open(&c->sealer, c->map, &c->archive,
-			tide_clock_wall_ms(), err) == 0)
+		if (open_windows(c, err) == 0)
 			return replace_outgrown(c, why.text, err);
 		why = *err;
-		return give_up_map(c, why.text, err) == 0 ? map_open(c, err)
-							  : -1;
+		return remake(c, why.text, err);
 	default:
 		*err = why;
 		return -1;
 	}
 }
 
-/* Put a map that contradicts itself away and start from the checkpoint. */
+/* A new map's first window begins only now: what passed before is not in it. */
 int
-map_remake(struct collector *c, const char *why, struct tide_err *err)
+map_publish(struct collector *c, struct tide_err *err)
 {
-	if (give_up_map(c, why, err) < 0 || map_open(c, err) < 0)
+	if (c->sealer.map == NULL && open_windows(c, err) < 0)
 		return -1;
-	return tide_sealer_open(
-	    &c->sealer, c->map, &c->archive, tide_clock_wall_ms(), err);
+	return tide_live_publish(&c->config, c->map, err);
 }

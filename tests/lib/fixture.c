@@ -211,7 +211,8 @@ fixture_make_map(const struct tide_config *c, const struct tide_archive *a)
 	struct tide_map *map = NULL;
 
 	CHECK_MSG(
-	    tide_live_open(c, &a->key, false, &map, &why) == TIDE_LIVE_MADE,
+	    tide_live_open(c, &a->key, false, &map, &why) == TIDE_LIVE_MADE &&
+		tide_live_publish(c, map, &why) == 0,
 	    "%s", why.text);
 	atomic_store(&map->acceptor->pulse_wall_ms, UINT64_MAX / 2);
 	return map;

@@ -149,7 +149,8 @@ collector_process(void)
 		      TIDE_ARCHIVE_OWN, config.archive_map, &err) == 0,
 	    "%s", err.text);
 	CHECK_MSG(tide_live_open(&config, &archive.key, false, &map, &err) !=
-		TIDE_LIVE_ERROR,
+		    TIDE_LIVE_ERROR &&
+		tide_live_publish(&config, map, &err) == 0,
 	    "%s", err.text);
 	CHECK_MSG(tide_sealer_open(
 		      &sealer, map, &archive, tide_clock_wall_ms(), &err) == 0,

@@ -16,6 +16,7 @@
 #include "tidemark/base/files.h"
 #include "tidemark/base/hash.h"
 #include "tidemark/flow/buckets.h"
+#include "tidemark/map/control.h"
 #include "tidemark/map/head.h"
 #include "tidemark/map/map.h"
 #include "tidemark/map/table.h"
@@ -121,14 +122,20 @@ complete_table(struct opening *o)
 	t->check = tide_hash_check(t, offsetof(struct tide_map_table, check));
 }
 
-static int
-publish(struct opening *o, struct tide_err *err)
+/*
+ * The word first: killed before the table is there, the map is resumed.  The
+ * other way round, what workers have written would be thrown away with it.
+ */
+int
+tide_live_publish(const struct tide_config *config, struct tide_map *map,
+    struct tide_err *err)
 {
 	char path[TIDE_PATH_MAX + 8];
 
-	complete_table(o);
-	(void)snprintf(path, sizeof path, "%s/map", o->config->runtime_dir);
-	return tide_files_replace(path, &o->table, sizeof o->table, 0640, err);
+	atomic_store(&map->control->filling, 0);
+	(void)snprintf(path, sizeof path, "%s/map", config->runtime_dir);
+	return tide_files_replace(
+	    path, map->table, sizeof *map->table, 0640, err);
 }
 
 static int
@@ -144,7 +151,6 @@ remake(struct opening *o, enum trust trust, struct tide_err *err)
 	return -1;
 }
 
-/* Nobody but the collector attaches to an old map: it is not published. */
 static struct tide_map *
 attach_old(struct opening *o, struct tide_err *err)
 {
@@ -152,20 +158,18 @@ attach_old(struct opening *o, struct tide_err *err)
 		.words_at = o->words_at,
 		.counter_names = o->counter_names };
 
-	complete_table(o);
 	return tide_map_attach_old(&o->table, old, err);
 }
 
 static struct tide_map *
 attach(struct opening *o, enum trust trust, struct tide_err *err)
 {
-	if (trust == OUTGROWN && o->is_old)
-		return attach_old(o, err);
 	if (trust != RESUME && trust != OUTGROWN && remake(o, trust, err) < 0)
 		return NULL;
-	if (publish(o, err) < 0)
-		return NULL;
-	return tide_map_attach(o->config->runtime_dir, TIDE_MAP_COLLECTOR, err);
+	complete_table(o);
+	if (trust == OUTGROWN && o->is_old)
+		return attach_old(o, err);
+	return tide_map_attach_table(&o->table, TIDE_MAP_COLLECTOR, err);
 }
 
 /* An old map that cannot be taken over goes as if it were of another boot. */

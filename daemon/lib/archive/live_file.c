@@ -158,6 +158,7 @@ reserve_region(
 	control = (struct tide_control *)(uintptr_t)(start + TIDE_PAGE);
 	*head = o->head;
 	atomic_store(&control->epoch, 1);
+	atomic_store(&control->filling, 1);
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "tidemark/flow/buckets.h"
 #include "tidemark/map/control.h"
 #include "tidemark/map/head.h"
+#include "tidemark/map/regions.h"
 #include "tidemark/reputation/addresses.h"
 #include "tidemark/reputation/counting.h"
 #include "tidemark/reputation/spam.h"
@@ -128,7 +129,17 @@ read_counter_names(
 	return o->counter_names != NULL;
 }
 
-/* A collector that was killed while it replaced the map left it so. */
+/* Words of another form have no such one, or elsewhere. */
+static bool
+was_being_filled(const struct tide_map_head *head, const struct tide_control *c)
+{
+	return tide_map_head_format(head, TIDE_REGION_CONTROL) ==
+	    tide_region_format(TIDE_REGION_CONTROL) &&
+	    atomic_load(&c->filling) != 0;
+}
+
+/* A collector that was killed while it filled or replaced the map left it so.
+ */
 static enum trust
 judge_control(struct opening *o, const char *region, size_t length,
     struct tide_map_head *head, struct tide_err *why)
@@ -144,6 +155,12 @@ judge_control(struct opening *o, const char *region, size_t length,
 	}
 	c = (const void *)(region + o->words_at);
 	trust = judge_head(o, head, why);
+	if (trust != REMAKE && was_being_filled(head, c)) {
+		(void)tide_err_set(why,
+		    "%s: its collector was killed before it held anything",
+		    o->path);
+		return REMAKE;
+	}
 	if (trust != RESUME || atomic_load(&c->current) != TIDE_MAP_RETIRED)
 		return trust;
 	(void)tide_err_set(why, "%s: was being replaced", o->path);

@@ -119,6 +119,7 @@ protection(enum tide_map_role role, unsigned region)
 struct attached {
 	struct tide_map map;
 	struct tide_map_head head;
+	struct tide_map_table table;
 	struct tide_flow flow;
 	struct tide_tokens tokens;
 	struct tide_distinct distinct;
@@ -371,6 +372,8 @@ attach(struct attached *a, const struct tide_map_table *t,
 		return tide_err_errno(err, "%s", t->live);
 	rc = map_regions(a, fd, t, role, err);
 	(void)close(fd);
+	a->table = *t;
+	a->map.table = &a->table;
 	if (rc == 0)
 		name_regions(a);
 	return rc;
@@ -410,27 +413,37 @@ tide_map_attach_old(const struct tide_map_table *t, struct tide_map_old old,
 }
 
 struct tide_map *
+tide_map_attach_table(const struct tide_map_table *t, enum tide_map_role role,
+    struct tide_err *err)
+{
+	struct attached *a = calloc(1, sizeof *a);
+
+	if (a == NULL) {
+		(void)tide_err_errno(err, "%s", t->live);
+		return NULL;
+	}
+	if (attach(a, t, role, err) == 0)
+		return &a->map;
+	tide_map_detach(&a->map);
+	return NULL;
+}
+
+struct tide_map *
 tide_map_attach(
     const char *runtime_dir, enum tide_map_role role, struct tide_err *err)
 {
 	char path[TIDE_PATH_MAX + 8];
 	struct tide_map_table table;
-	struct attached *a;
+	struct tide_map *map;
 	uint64_t id = 0;
 
 	(void)snprintf(path, sizeof path, "%s/map", runtime_dir);
 	if (read_table(path, &table, &id, err) < 0)
 		return NULL;
-	a = calloc(1, sizeof *a);
-	if (a == NULL) {
-		(void)tide_err_errno(err, "%s", path);
-		return NULL;
-	}
-	a->map.table_id = id;
-	if (attach(a, &table, role, err) == 0)
-		return &a->map;
-	tide_map_detach(&a->map);
-	return NULL;
+	map = tide_map_attach_table(&table, role, err);
+	if (map != NULL)
+		map->table_id = id;
+	return map;
 }
 
 void

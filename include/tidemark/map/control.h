@@ -27,7 +27,8 @@ struct tide_control {
 	_Atomic uint64_t archive_text; /* and of text */
 	_Atomic uint64_t archive_kept; /* of it, bytes that hold content */
 	_Atomic uint32_t collector_pid;
-	_Atomic uint32_t pad;
+	_Atomic uint32_t filling; /* 1 until a new map holds what it is to:
+				     who finds it so makes another one */
 };
 
 #endif

@@ -64,8 +64,10 @@ struct tide_history;
 struct tide_spam;
 struct tide_hash_key;
 struct tide_profile_names;
+struct tide_map_table;
 
 struct tide_map {
+	const struct tide_map_table *table; /* where its regions lie */
 	const struct tide_map_head *head;
 	const struct tide_hash_key *key;	   /* the head's */
 	const struct tide_profile_names *profiles; /* the head's */
@@ -100,6 +102,9 @@ enum tide_map_role { TIDE_MAP_COLLECTOR, TIDE_MAP_ACCEPTOR, TIDE_MAP_TOOL };
 /* Attach through runtime_dir/map.  NULL with a sentence if that fails. */
 struct tide_map *
 tide_map_attach(const char *runtime_dir, enum tide_map_role, struct tide_err *);
+/* The same by a table that is not published. */
+struct tide_map *tide_map_attach_table(
+    const struct tide_map_table *, enum tide_map_role, struct tide_err *);
 void tide_map_detach(struct tide_map *);
 
 /*
@@ -107,7 +112,6 @@ void tide_map_detach(struct tide_map *);
  * what has our formats is attached, whatever has not is NULL.  Its head is
  * given, read into our form.
  */
-struct tide_map_table;
 struct tide_map_old {
 	struct tide_map_head *head;
 	size_t words_at; /* where in region control the control words are */

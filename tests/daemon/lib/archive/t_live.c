@@ -34,7 +34,8 @@
 
 static struct tide_hash_key key;
 
-/* Open it; the map is detached again.  What it says goes to why. */
+/* Open it, publish what is not to be replaced; the map is detached again.  What
+ * it says goes to why. */
 static enum tide_live_result
 open_live(const struct tide_config *c, bool replace, struct tide_err *why)
 {
@@ -43,6 +44,8 @@ open_live(const struct tide_config *c, bool replace, struct tide_err *why)
 
 	why->text[0] = '\0';
 	r = tide_live_open(c, &key, replace, &map, why);
+	if (r == TIDE_LIVE_MADE || r == TIDE_LIVE_RESUMED)
+		CHECK_INT(tide_live_publish(c, map, why), 0);
 	tide_map_detach(map);
 	return r;
 }
@@ -212,6 +215,37 @@ retired(void)
 	CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_OUTGROWN);
 	CHECK(strstr(why.text, "was being replaced") != NULL);
 	CHECK_INT(open_live(&c, true, &why), TIDE_LIVE_MADE);
+}
+
+/* Killed while a new one was being filled: it holds nothing that counts, and
+ * nobody has seen it. */
+static void
+half_filled(void)
+{
+	struct tide_config c, narrow;
+	struct tide_err why;
+	struct tide_map *map;
+	int i;
+
+	fixture_config(&c);
+	narrow = c;
+	narrow.max_workers--;
+	for (i = 0; i < 4; i++) {
+		map = NULL;
+		CHECK_INT(tide_live_open(i % 2 == 0 ? &c : &narrow, &key, false,
+			      &map, &why),
+		    TIDE_LIVE_MADE);
+		if (i > 0)
+			CHECK(strstr(why.text, "before it held anything") !=
+			    NULL);
+		CHECK(access(table_path(&c), F_OK) < 0);
+		tide_count(map->counters, TIDE_COUNT_LAPSES, MARK);
+		tide_map_detach(map);
+	}
+	CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_MADE);
+	CHECK_INT(mark(&c), 0);
+	CHECK_INT(open_live(&c, false, &why), TIDE_LIVE_RESUMED);
+	CHECK(access(beside(&c, ".damaged"), F_OK) < 0);
 }
 
 static void
@@ -908,6 +942,7 @@ CHECK_CASES({ "made where there is none", made }, { "resumed", resumed },
     { "control words of another format", unreadable_control },
     { "a region that is not known here", unknown_region },
     { "killed while it was made", half_made },
+    { "killed while it was filled", half_filled },
     { "a head that is shorter", growing_heads },
     { "sizes that no map has", impossible_sizes },
     { "truncated at many lengths", truncated },
