@@ -13,14 +13,24 @@
 
 #include "../collector/collector.h"
 #include "../daemon.h"
+#include "tidemark/base/clock.h"
 #include "tidemark/base/line.h"
+#include "tidemark/base/log.h"
+#include "tidemark/map/map.h"
 #include "tidemark/settings/config.h"
+#include "tidemark/shared/counters.h"
 
+/*
+ * Who may only ask has no more than ASKERS_MAX of the places: however many of
+ * them sit there and say nothing, root can still lift a ban.
+ */
 #define CLIENTS_MAX 32
+#define ASKERS_MAX 24
+#define FULL_SAID_MS 60000 /* at most one line in the log each minute */
 #define REQUEST_TIMEOUT_S 60
 #define GROUPS_MOST 4096
 
-static atomic_int clients;
+static atomic_int clients, askers; /* all of them; who may only ask */
 static _Thread_local const struct tide_line_in *listening; /* this thread's */
 
 bool
@@ -106,6 +116,45 @@ complain(int fd, const char *text)
 	(void)tide_line_send(&out, fd);
 }
 
+/* Only the thread that accepts takes places: none can slip in between. */
+static bool
+take_place(bool may_change)
+{
+	if (atomic_load(&clients) >= CLIENTS_MAX ||
+	    (!may_change && atomic_load(&askers) >= ASKERS_MAX))
+		return false;
+	atomic_fetch_add(&clients, 1);
+	atomic_fetch_add(&askers, !may_change);
+	return true;
+}
+
+static void
+leave(struct client *client)
+{
+	(void)close(client->fd);
+	atomic_fetch_sub(&askers, !client->may_change);
+	atomic_fetch_sub(&clients, 1);
+	free(client);
+}
+
+static void
+turn_away(struct collector *c, int fd)
+{
+	static uint64_t said_ms; /* only one thread accepts */
+	uint64_t now = tide_clock_mono_ms();
+
+	complain(fd, "too many control connections");
+	(void)close(fd);
+	tide_count(c->map->counters, TIDE_COUNT_CONTROL_FULL, 1);
+	if (said_ms != 0 && now - said_ms < FULL_SAID_MS)
+		return;
+	said_ms = now;
+	tide_log(TIDE_LOG_WARNING,
+	    "control socket: %d connections are open, further ones are turned "
+	    "away",
+	    atomic_load(&clients));
+}
+
 static void *
 serve_client(void *arg)
 {
@@ -127,9 +176,7 @@ serve_client(void *arg)
 	listening = NULL;
 	free(in);
 	free(line);
-	(void)close(client->fd);
-	free(client);
-	atomic_fetch_sub(&clients, 1);
+	leave(client);
 	return NULL;
 }
 
@@ -146,27 +193,21 @@ static void
 welcome(struct collector *c, int fd)
 {
 	struct client *client = malloc(sizeof *client);
+	bool changes = may_change(c, fd);
 	pthread_attr_t detached;
 	pthread_t thread;
 
 	set_timeouts(fd);
-	if (client == NULL || atomic_load(&clients) >= CLIENTS_MAX) {
-		complain(fd, "too many control connections");
-		(void)close(fd);
+	if (client == NULL || !take_place(changes)) {
+		turn_away(c, fd);
 		free(client);
 		return;
 	}
-	*client = (struct client){
-		.c = c, .fd = fd, .may_change = may_change(c, fd)
-	};
-	atomic_fetch_add(&clients, 1);
+	*client = (struct client){ .c = c, .fd = fd, .may_change = changes };
 	(void)pthread_attr_init(&detached);
 	(void)pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-	if (pthread_create(&thread, &detached, serve_client, client) != 0) {
-		atomic_fetch_sub(&clients, 1);
-		(void)close(fd);
-		free(client);
-	}
+	if (pthread_create(&thread, &detached, serve_client, client) != 0)
+		leave(client);
 	(void)pthread_attr_destroy(&detached);
 }
 

@@ -73,6 +73,25 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	check "but not change" fails as_nobody bypass on
 	check "which is counted" [ "$(counter control_denied)" -eq 1 ]
 	check "nothing was changed" exits 1 tidemark bypass status
+
+	# forty connections of somebody who says nothing
+	# shellcheck disable=SC2016 # perl, by intent
+	setpriv --reuid 65534 --regid 65534 --clear-groups \
+	    perl -MIO::Socket::UNIX -e '
+		push @s, IO::Socket::UNIX->new($ARGV[0]) for 1 .. 40;
+		$| = 1; print "there\n"; sleep 300' "$D/run/control.sock" \
+	    >"$D/idle" &
+	idle=$!
+	check "many sit on the control socket" within 30 grep -q there "$D/idle"
+	turned_away() { [ "$(counter control_full)" -ge 16 ]; }
+	check "those past their places are turned away" within 30 turned_away
+	check "and it is logged, once" \
+	    same "$(grep -c 'further ones are turned away' "$D/log")" 1
+	check "others who ask are told so" exits 2 as_nobody query --from a@b.example
+	check "root still gets through" tidemark bypass off
+	kill "$idle"
+	asks() { exits 1 as_nobody query --from a@b.example; }
+	check "when they go, everybody does" within 30 asks
 else
 	skip "rights of other users" "needs root"
 fi

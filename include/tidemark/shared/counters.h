@@ -244,6 +244,10 @@ X(CONTROL_DENIED, control_denied, GLOBAL, COLLECTOR, \
     "Someone tried to change something without being root, the daemon's " \
     "user or one of admins, and was told so. If they should be able to, add " \
     "them to admins") \
+X(CONTROL_FULL, control_full, GLOBAL, COLLECTOR, \
+    "control connections turned away because too many were open", \
+    "Somebody opens connections and lets them stand: ss -xp names the " \
+    "program. Who may change things has places of their own") \
 X(SAMPLES_NEW, samples_new, GLOBAL, WORKER, \
     "blocks and pairs of text that were new in their window", \
     "Rises with the text of the mail, where memory is on") \
