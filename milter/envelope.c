@@ -90,12 +90,10 @@ keep_recipient(struct message *m, const char *address)
 
 /* A recipient that the mail server would take: do we? */
 static struct tide_verdict
-judge_recipient(const char *address)
+judge_recipient(const char *address, bool open)
 {
 	struct tide_facts f = facts_now();
-	bool open = charge_always_open(address);
 
-	session.message.open += open;
 	if (f.bypassed)
 		return tide_verdict_recipient(&f);
 	if (!open)
@@ -120,11 +118,13 @@ session_recipient(const char *address, enum recipient_fate fate)
 {
 	struct message *m = &session.message;
 	struct tide_verdict v = { .answer = TIDE_REPLY_ACCEPT };
+	bool open = charge_always_open(address);
 
 	switch (fate) {
 	case RECIPIENT_ACCEPTED:
-		v = judge_recipient(address);
+		v = judge_recipient(address, open);
 		if (facts_pass(&v)) {
+			m->open += open; /* held against accepted */
 			keep_recipient(m, address);
 			signing_recipient(address);
 		}

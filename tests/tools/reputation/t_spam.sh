@@ -78,7 +78,8 @@ no_spam()
 }
 
 on='spam_mode = enforce'
-daemon_conf 'spam_reports = 500' '[profile external]' "$on"
+daemon_conf 'spam_reports = 500' '[profile external]' "$on" \
+    'protected_to = postmaster@closed.example'
 check "starts" daemon_start
 
 # ---- report, met, revoke -------------------------------------------------
@@ -115,6 +116,10 @@ check "why knows" says 'reason=spam' tidemark why x@spam.example
 check "counted" test "$(counter spam_met)" -eq 3
 check "as near copies, too" test "$(counter spam_met_near)" -eq 1
 check "blocked for its content" test "$(counter content_blocked)" -eq 3
+message "$D/m4" y@spam.example \
+    'postmaster@closed.example, ann@example.org' "$story"
+check "a postmaster who was refused lets it through to nobody" \
+    refused "$D/m4" y@spam.example
 check "too little text is not reported" exits 1 tidemark spam report \
     "$D/short"
 check "nor met" no_spam "$D/short"
