@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "mask.h"
+#include "tidemark/base/printable.h"
 
-#define PIECE 256 /* of a key, at most */
+#define PIECE 256	  /* of a key, at most */
+#define CHARACTER_MOST 4u /* bytes of UTF-8 */
 
 struct out {
 	char *at;
@@ -67,31 +69,34 @@ put_network(struct out *o, const char *s)
 	return true;
 }
 
-/* The length of the character at s; bytes that begin none count as one. */
+/* The length of the last character; a byte that ends none counts as one. */
 static size_t
-character(const char *s, size_t n)
+last_character(const char *s, size_t n)
 {
-	size_t i = 1;
+	size_t i;
 
-	while (i < n && i < 4 && ((unsigned char)s[i] & 0xc0) == 0x80)
-		i++;
-	return i;
+	for (i = 1; i <= n && i <= CHARACTER_MOST; i++)
+		if (tide_printable_character(s + n - i, i) == i)
+			return i;
+	return 1;
 }
 
 /* Its first and last letters, if something is left between. */
 static void
 put_name(struct out *o, const char *s, size_t n)
 {
-	size_t first = n > 0 ? character(s, n) : 0, last = n;
+	size_t first, last;
 
-	if (n > 0)
-		do
-			last--;
-		while (last > 0 && ((unsigned char)s[last] & 0xc0) == 0x80);
-	if (last > first) {
+	if (n == 0) {
+		puts_(o, "***");
+		return;
+	}
+	first = tide_printable_stumble(s, n);
+	last = last_character(s, n);
+	if (first + last < n) {
 		put(o, s, first);
 		puts_(o, "***");
-		put(o, s + last, n - last);
+		put(o, s + n - last, last);
 	} else {
 		puts_(o, "***");
 	}

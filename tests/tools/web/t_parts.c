@@ -155,6 +155,8 @@ static const struct {
 	{ "\xc3\xa9t\xc3\xa9@example.org", "\xc3\xa9***\xc3\xa9@example.org" },
 	{ "\xc3\xa9@example.org", "***@example.org" },
 	{ "\xff\xfe@x", "***@x" },
+	{ "abc\x80\x80\x80\x80\x80\x80@x", "a***\x80@x" },
+	{ "ab\xc3\xa9\xa9@x", "a***\xa9@x" },
 	{ "a@[192.0.2.7]", "***@[*]" },
 	{ "192.0.2.7", "192.0.*.*" },
 	{ "198.51.100.0/24", "198.51.*.*" },
