@@ -5,9 +5,9 @@
  * Round trips are what a filter costs: only connect, mail, rcpt and the end
  * of message are answered; all other stages are switched off, or, where a
  * mail server cannot do that, not replied to.  Headers are taken, without a
- * reply, where content_blocked_header has rules, something is tagged or
- * content is read, bodies where content is read.  These are replied to only if the replies may save
- * more than they cost: see content_would_skip().
+ * reply, because a forged X-Tidemark- one has to go; bodies where content is
+ * read.  These are replied to only if the replies may save more than they
+ * cost: see content_would_skip().
  */
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -25,9 +25,9 @@
 #include "tidemark/flow/verdict.h"
 #include "tidemark/shared/slots.h"
 
-#define UNUSED_STAGES                                                   \
-	(SMFIP_NOHELO | SMFIP_NODATA | SMFIP_NOUNKNOWN | SMFIP_NOHDRS | \
-	    SMFIP_NOEOH | SMFIP_NOBODY)
+#define UNUSED_STAGES                                                  \
+	(SMFIP_NOHELO | SMFIP_NODATA | SMFIP_NOUNKNOWN | SMFIP_NOEOH | \
+	    SMFIP_NOBODY)
 #define UNANSWERED_STAGES                                               \
 	(SMFIP_NR_HELO | SMFIP_NR_DATA | SMFIP_NR_UNKN | SMFIP_NR_HDR | \
 	    SMFIP_NR_EOH | SMFIP_NR_BODY)
@@ -59,7 +59,7 @@ ask_for_macros(SMFICTX *ctx)
 static unsigned long
 steps_with_content(unsigned long wanted, unsigned long offered)
 {
-	wanted &= ~(unsigned long)(SMFIP_NOHDRS | SMFIP_NOBODY);
+	wanted &= ~(unsigned long)SMFIP_NOBODY;
 	may_skip = (offered & SMFIP_SKIP) != 0 && content_would_skip();
 	if (may_skip) {
 		wanted |= SMFIP_SKIP;
@@ -75,16 +75,10 @@ on_negotiate(SMFICTX *ctx, unsigned long actions, unsigned long steps,
 {
 	(void)reserved2;
 	(void)reserved3;
-	*out0 = actions & SMFIF_SETSYMLIST;
+	*out0 = actions & (SMFIF_SETSYMLIST | SMFIF_ADDHDRS | SMFIF_CHGHDRS);
 	*out1 = steps & (UNUSED_STAGES | UNANSWERED_STAGES | SMFIP_RCPT_REJ);
-	if (session_wants_headers())
-		*out1 &= ~(unsigned long)SMFIP_NOHDRS;
 	if (content_wanted())
 		*out1 = steps_with_content(*out1, steps);
-	if (tags_wanted()) {
-		*out0 |= actions & (SMFIF_ADDHDRS | SMFIF_CHGHDRS);
-		*out1 &= ~(unsigned long)SMFIP_NOHDRS;
-	}
 	*out2 = *out3 = 0;
 	if ((actions & SMFIF_SETSYMLIST) != 0)
 		ask_for_macros(ctx);
@@ -259,7 +253,7 @@ on_eom(SMFICTX *ctx)
 	session_trace();
 	v = session_decide();
 	session_leave();
-	if (v.answer == TIDE_REPLY_ACCEPT && tags_wanted())
+	if (v.answer == TIDE_REPLY_ACCEPT)
 		tags_apply(ctx);
 	return translate(ctx, &v);
 }

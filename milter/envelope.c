@@ -171,18 +171,6 @@ session_standing(uint32_t recipients, uint32_t repeats)
 
 /* ---- headers ------------------------------------------------------------- */
 
-bool
-session_wants_headers(void)
-{
-	unsigned i;
-
-	session_follow();
-	for (i = 0; i < session.config.profiles; i++)
-		if (session.config.profile[i].content_blocked_header[0] != '\0')
-			return true;
-	return false;
-}
-
 void
 session_header(const char *name, const char *value)
 {

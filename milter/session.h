@@ -97,11 +97,6 @@ enum recipient_fate {
 /* What to answer; nothing but acceptance for one that was refused already. */
 struct tide_verdict session_recipient(const char *address, enum recipient_fate);
 
-/*
- * Does a profile have rules for headers?  Asked before the daemon's name is
- * known, which may choose another profile than the socket's: so any of them.
- */
-bool session_wants_headers(void);
 void session_header(const char *name, const char *value);
 
 /* All recipients that the mail server has refused, by its own count. */

@@ -5,15 +5,15 @@
  * deleted, Postfix moves the later ones up and sendmail does not; so the last
  * one goes first, and neither matters.  A forged header of a name that we set
  * is not deleted but gets our value: in its place nobody else's can remain.
+ * Forged ones go whether anything is tagged today or not: people's own filters
+ * still go by what they learnt last month.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "session.h"
 #include "tags.h"
-#include "tidemark/settings/config.h"
 
 #define PREFIX "X-Tidemark-"
 #define PREFIX_LENGTH (sizeof PREFIX - 1)
@@ -37,33 +37,6 @@ static struct {
 	struct tag tag[TAGS_MOST];
 	size_t tags;
 } message;
-
-static bool
-marks(uint32_t mode, uint32_t action)
-{
-	return mode == TIDE_MODE_ENFORCE &&
-	    (action == TIDE_ACTION_TAG || action == TIDE_ACTION_BLOCK);
-}
-
-/* Does mail of this profile get a tag?  Each check adds its own. */
-static bool
-profile_tags(const struct tide_profile *p)
-{
-	return marks(p->addresses_mode, p->addresses_action) ||
-	    marks(p->spam_mode, p->spam_action) ||
-	    marks(p->bulk_mode, p->bulk_action);
-}
-
-bool
-tags_wanted(void)
-{
-	unsigned i;
-
-	for (i = 0; i < session.config.profiles; i++)
-		if (profile_tags(&session.config.profile[i]))
-			return true;
-	return false;
-}
 
 void
 tags_begin(void)

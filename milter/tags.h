@@ -6,10 +6,6 @@
 #define TIDEMARK_MILTER_TAGS_H
 
 #include <libmilter/mfapi.h>
-#include <stdbool.h>
-
-/* Does any profile tag?  Asked when the connection is negotiated. */
-bool tags_wanted(void);
 
 void tags_begin(void);		  /* a new message */
 void tags_seen(const char *name); /* a header that came with it */

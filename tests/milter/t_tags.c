@@ -3,16 +3,14 @@
  * for: one that moves later headers up when one is deleted (Postfix), and one
  * that does not (sendmail).
  */
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "../../milter/session.h"
 #include "../../milter/tags.h"
 #include "check.h"
-#include "tidemark/settings/config.h"
-
-struct session session;
 
 /* ---- a mail server's headers ------------------------------------------- */
 
@@ -156,24 +154,7 @@ test_flood(void)
 	CHECK(strstr(stands(), "Bulk") == NULL);
 }
 
-static void
-test_wanted(void)
-{
-	struct tide_profile *p = &session.config.profile[1];
-
-	session.config.profiles = 2;
-	CHECK(!tags_wanted());
-	p->bulk_mode = TIDE_MODE_DRY_RUN;
-	CHECK(!tags_wanted());
-	p->bulk_mode = TIDE_MODE_ENFORCE;
-	p->bulk_action = TIDE_ACTION_TAG;
-	CHECK(tags_wanted());
-	p->bulk_action = TIDE_ACTION_REJECT;
-	CHECK(!tags_wanted());
-}
-
 CHECK_CASES({ "what was forged is taken off", test_forged },
     { "what was forged does not stand beside ours", test_forged_and_set },
     { "a tag is put on, once", test_set },
-    { "a flood of names hides nothing", test_flood },
-    { "headers are asked for only if there is a tag", test_wanted })
+    { "a flood of names hides nothing", test_flood })

@@ -115,6 +115,10 @@ refused()
 	grep -q '^<.. 550 5.7.1 Too many copies of this message' "$RIG/dialogue"
 }
 check "refused it is, with a reason" refused
+check "where nothing is tagged, forged tags" rig_send "$RIG_EXT" \
+	other@from.test untagged@sink.test -- \
+	--add-header 'X-Tidemark-Bulk: 99' --body 'Something quite different.'
+check "are taken off all the same" tagged untagged@sink.test ''
 check "an exception" tidemark except add from.test
 check "lets it pass" copy 32
 check "without a tag" tagged to32@sink.test ''
