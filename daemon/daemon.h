@@ -22,11 +22,8 @@ struct options {
 	const char *runtime; /* the collector's: where config is published */
 	int control_fd;
 	int ready_fd;
+	char *warnings; /* of the settings, to be logged: one a line, or NULL */
 };
-
-/* Read the settings that the command line points to.  Complaints go to
- * stderr; -1. */
-int load_config(const struct options *, struct tide_config *);
 
 /* prepare.c: what the supervisor stands on. */
 struct ground {

@@ -42,8 +42,13 @@ static const struct option longopts[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-int
-load_config(const struct options *o, struct tide_config *config)
+/*
+ * Read the settings that the command line points to.  -1 with complaints on
+ * stderr; what an earlier version let pass keeps nobody from starting, only a
+ * test from succeeding.
+ */
+static int
+load_config(struct options *o, struct tide_config *config, bool test)
 {
 	struct tide_complaints complaints = { 0 };
 	const char *path = o->conf != NULL ? o->conf : TIDE_CONF_PATH;
@@ -54,7 +59,12 @@ load_config(const struct options *o, struct tide_config *config)
 	}
 	if (tide_config_load(config, path, &complaints) == 0)
 		return 0;
-	(void)fputs(complaints.text, stderr);
+	if (!test && tide_complaints_pass(&complaints)) {
+		o->warnings = complaints.text;
+		return 0;
+	}
+	(void)fputs(
+	    complaints.text != NULL ? complaints.text : "no memory\n", stderr);
 	tide_complaints_free(&complaints);
 	return -1;
 }
@@ -127,7 +137,7 @@ main(int argc, char **argv)
 		o.root = root;
 	if (o.collector)
 		return collect(&o);
-	if (load_config(&o, &config) < 0)
+	if (load_config(&o, &config, test) < 0)
 		return EX_CONFIG;
 	if (test) {
 		printf("%s: fine\n",

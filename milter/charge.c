@@ -43,12 +43,13 @@ charge_sender(struct charge *c, const char *sender, const char *user)
 		.sender = sender,
 		.client = c->has_client ? &c->ip : NULL };
 	struct tide_keys keys;
+	bool is_account = user != NULL && user[0] != '\0';
 	char domain[TIDE_DOMAIN_MAX];
 
 	if (session.map == NULL)
 		return;
 	keys = keys_of(&rules);
-	if (user != NULL && user[0] != '\0') {
+	if (is_account) {
 		/* whatever it writes into the envelope, the account pays */
 		c->has_sender = true;
 		tide_key_user(&keys, user, &c->sender);
@@ -58,8 +59,12 @@ charge_sender(struct charge *c, const char *sender, const char *user)
 	tide_key_address(&keys, sender, &c->address);
 	tide_domain_of(sender, domain);
 	tide_key_domain(&keys, domain, &c->domain);
-	c->exempt = tide_words_mean(session_profile()->allow,
-	    &(struct tide_listed){ &c->address, &c->domain, facts.client });
+	c->exempt = tide_allows(session_profile(),
+	    &(struct tide_listed){ .keys = &keys,
+		.account = is_account ? &c->sender : NULL,
+		.address = &c->address,
+		.domain = &c->domain,
+		.client = facts.client });
 }
 
 /* ---- drops ------------------------------------------------------------- */
@@ -238,8 +243,9 @@ charge_protected(const struct charge *c, const char *recipient)
 	keys = keys_of(&rules);
 	tide_key_address(&keys, recipient, &to);
 	return tide_words_mean(session_profile()->protected_to,
-		   &(struct tide_listed){ .address = &to }) &&
+		   &(struct tide_listed){ .keys = &keys, .address = &to }) &&
 	    !tide_words_mean(session_profile()->protected_from,
-		&(struct tide_listed){
-		    .address = &c->address, .domain = &c->domain });
+		&(struct tide_listed){ .keys = &keys,
+		    .address = &c->address,
+		    .domain = &c->domain });
 }

@@ -252,6 +252,7 @@ tool_config(const struct tool *t, struct tide_config *config)
 {
 	struct tide_complaints complaints = { 0 };
 	const char *path = tool_config_path(t);
+	bool pass;
 
 	if (path == NULL) {
 		built_in(t, config);
@@ -259,10 +260,11 @@ tool_config(const struct tool *t, struct tide_config *config)
 	}
 	if (tide_config_load(config, path, &complaints) == 0)
 		return 0;
+	pass = tide_complaints_pass(&complaints); /* so does the daemon */
 	(void)fputs(
 	    complaints.text != NULL ? complaints.text : "no memory\n", stderr);
 	tide_complaints_free(&complaints);
-	return -1;
+	return pass ? 0 : -1;
 }
 
 int
@@ -279,8 +281,11 @@ tool_places(const struct tool *t, struct tide_config *config)
 		complain("%s: %s", path, strerror(errno));
 		return -1;
 	}
-	if (tide_config_load(config, path, &complaints) == 0)
+	if (tide_config_load(config, path, &complaints) == 0 ||
+	    tide_complaints_pass(&complaints)) {
+		tide_complaints_free(&complaints);
 		return 0;
+	}
 	complain("%s has mistakes (see tidemark configtest); going on with "
 		 "runtime_dir %s and state_dir %s",
 	    path, config->runtime_dir, config->state_dir);

@@ -204,7 +204,8 @@ look_at_settings(struct forgetting *f)
 	for (p = 0; p < f->config.profiles; p++) {
 		const struct tide_profile *q = &f->config.profile[p];
 
-		if (names_it(f, q->allow) || names_it(f, q->protected_to) ||
+		if (names_it(f, q->allow) || names_it(f, q->allow_forgeable) ||
+		    names_it(f, q->protected_to) ||
 		    names_it(f, q->protected_from))
 			leave(f, LEFT_SETTINGS, 1, 0);
 	}

@@ -314,10 +314,13 @@ is_allowed(const struct collector *c, const struct tide_line *line,
 	struct tide_key_rules rules;
 	struct tide_keys keys = keys_of(c, &rules);
 	struct tide_key address, domain;
-	struct tide_listed who = { .client = ip };
+	struct tide_listed who = { .keys = &keys, .client = ip };
 	char text[512], name[TIDE_DOMAIN_MAX];
 
-	if (sender != NULL && strncmp(sender, "auth:", 5) != 0) {
+	if (sender != NULL && strncmp(sender, "auth:", 5) == 0) {
+		tide_key_user(&keys, sender + 5, &address);
+		who.account = &address;
+	} else if (sender != NULL) {
 		(void)snprintf(text, sizeof text, "%.*s",
 		    (int)strcspn(sender, ready != NULL ? "|" : ""), sender);
 		tide_key_address(&keys, text, &address);
@@ -326,7 +329,7 @@ is_allowed(const struct collector *c, const struct tide_line *line,
 		tide_key_domain(&keys, name, &domain);
 		who.domain = &domain;
 	}
-	return tide_words_mean(p->allow, &who);
+	return tide_allows(p, &who);
 }
 
 /*

@@ -454,6 +454,20 @@ set_signals(void)
 	(void)sigprocmask(SIG_BLOCK, &blocked, &sv.open_mask);
 }
 
+/* One a line; the daemon goes on as well as it can. */
+static void
+log_warnings(char *text)
+{
+	char *rest = NULL, *line;
+
+	if (text == NULL)
+		return;
+	for (line = strtok_r(text, "\n", &rest); line != NULL;
+	     line = strtok_r(NULL, "\n", &rest))
+		tide_log(TIDE_LOG_WARNING,
+		    "%s (configtest and reload refuse this)", line);
+}
+
 int
 supervise(const struct options *options, const struct tide_config *config)
 {
@@ -479,6 +493,7 @@ supervise(const struct options *options, const struct tide_config *config)
 	sv.child[ACCEPTOR].start_at_ms =
 	    tide_clock_mono_ms() + COLLECTOR_FIRST_MS;
 	tide_log(TIDE_LOG_INFO, "tidemarkd " TIDE_VERSION " starts");
+	log_warnings(options->warnings);
 	run_until_stopped();
 	remove_control_socket();
 	tide_log(TIDE_LOG_INFO, "tidemarkd stops");

@@ -185,8 +185,16 @@ check "the mail is put off" sh -c "! $FEED -s local:$D/run/external.sock \
 daemon_stop
 
 cp "$D/whole" "$D/state/archive.mdb"
+daemon_conf '[profile external]' 'allow = nonsense ann@a.example 192.0.2.7'
+check "with the archive back it starts, whatever 0.2 let pass" daemon_start
+check "which is warned of" log_has 'warning.*conf:5: allow: «nonsense» is neither'
+check "word for word" log_has 'conf:5: allow: «ann@a.example» can be forged'
+check "and left out" [ "$(tidemark config 2>/dev/null | grep '^allow =')" = \
+    'allow = 192.0.2.7' ]
+check "a check refuses it" exits 1 tidemark configtest
+check "so does tidemarkd -t" exits 78 "$B/tidemarkd" -c "$conf" -t
+check "and a reload" exits 1 tidemark reload
 daemon_conf
-check "with the archive back it starts" daemon_start
 check "and everything is there" \
     exits 0 tidemark query --from "$someone"
 check "that time is a gap" exits 3 tidemark query --from nobody@nowhere.example

@@ -240,7 +240,8 @@ longer()
 account()
 {
 	login='AUTH PLAIN AGNhcm9sAHNlY3JldA=='
-	with "" "$(group oksender 6 1h)"
+	with "" "$(group oksender 6 1h);allow_forgeable = @from.test;
+		allow = alias1@from.test|127.0.10.0/24"
 	check "an account is stopped within its burst, whatever it writes" \
 		tally 5 3 "$RIG_INT" 127.0.10.1 "$login" \
 		"8xmessage alias%n@from.test x@sink.test"
@@ -252,6 +253,9 @@ account()
 	check "others send on, also under its addresses" passes 127.0.10.1 \
 		alias1@from.test "$ok" "$RIG_INT"
 	check "and on the other daemon" passes 127.0.10.1 alias1@from.test
+	with "" "$(group oksender 6 1h);allow = auth:carol"
+	check "an account that is allowed is banned no more" tally 8 0 \
+		"$RIG_INT" 127.0.10.1 "$login" "8xmessage a%n@from.test $ok"
 }
 
 # ---- allowances ------------------------------------------------------------
@@ -314,9 +318,12 @@ always_open()
 		passes 127.0.12.1 open@from.test postmaster@mx.rig.test
 	check "in any letters" \
 		passes 127.0.12.1 open@from.test PostMaster@mx.rig.test
-	with "$(group oksender 3 1h);allow = open@from.test 127.0.13.0/24"
+	with "$(group oksender 3 1h);
+		allow = open@from.test|127.0.12.0/24 127.0.13.0/24"
 	check "and to all when on the allow list" \
 		passes 127.0.12.1 open@from.test
+	check "its address is no pass for others" tally 2 1 "$RIG_EXT" \
+		127.0.20.1 "3xmessage open@from.test $ok"
 	check "an allowed network is not charged" tally 6 0 "$RIG_EXT" \
 		127.0.13.1 "6xmessage friend@from.test $ok"
 	check "nor banned" no_ban friend@

@@ -58,7 +58,7 @@ oksender_ban = 1h
 okip_mode = enforce
 okip_limit = 600/1h
 okip_leak = 1h
-allow = friend@x.example
+allow = friend@x.example|192.0.2.0/24
 [profile internal]
 oksender_mode = enforce
 oksender_limit = 100/1h

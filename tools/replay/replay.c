@@ -230,7 +230,7 @@ find_payer(const struct replay *r, const struct replay_line *l, struct payer *p)
 	struct tide_keys keys = { .rules = &rules, .secret = &r->secret };
 	struct tide_key_facts facts = { .user = l->auth[0] ? l->auth : NULL,
 		.sender = l->from };
-	struct tide_key address, at;
+	struct tide_key account, address, at;
 	char domain[TIDE_DOMAIN_MAX];
 
 	p->has_ip = tide_ip_parse(l->client, &p->ip);
@@ -241,8 +241,13 @@ find_payer(const struct replay *r, const struct replay_line *l, struct payer *p)
 	tide_key_address(&keys, l->from, &address);
 	tide_domain_of(l->from, domain);
 	tide_key_domain(&keys, domain, &at);
-	return !tide_words_mean(profile->allow,
-	    &(struct tide_listed){ &address, &at, facts.client });
+	tide_key_user(&keys, l->auth, &account);
+	return !tide_allows(profile,
+	    &(struct tide_listed){ .keys = &keys,
+		.account = facts.user != NULL ? &account : NULL,
+		.address = &address,
+		.domain = &at,
+		.client = facts.client });
 }
 
 /* As a session goes: the ban at RCPT, the buckets at the end of message. */

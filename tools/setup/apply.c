@@ -317,8 +317,10 @@ settings_hold(const struct setup *s)
 	int rc = 0;
 
 	tide_config_defaults(&config, NULL);
-	if (access(real, F_OK) == 0)
-		rc = tide_config_load(&config, real, &complaints);
+	if (access(real, F_OK) == 0 &&
+	    tide_config_load(&config, real, &complaints) < 0 &&
+	    !tide_complaints_pass(&complaints))
+		rc = -1;
 	if (rc != 0)
 		complain("%s%s would have mistakes with these lines (see "
 			 "tidemark setup without --apply); write them by hand",

@@ -110,7 +110,8 @@ read_settings(struct setup *s, const struct tool *t, char **conf)
 	}
 	tide_config_defaults(&s->config, NULL);
 	s->conf_wrong = s->conf_there &&
-	    tide_config_load(&s->config, real, &complaints) != 0;
+	    tide_config_load(&s->config, real, &complaints) != 0 &&
+	    !tide_complaints_pass(&complaints);
 	tide_complaints_free(&complaints); /* --check tells of them */
 	free(real);
 	return 0;

@@ -103,7 +103,9 @@ read_config(const struct wish *w, struct tide_config *config)
 		(void)fputs(
 		    complaints.text != NULL ? complaints.text : "no memory\n",
 		    stderr);
-		exit(EX_CONFIG);
+		if (!tide_complaints_pass(&complaints))
+			exit(EX_CONFIG);
+		tide_complaints_free(&complaints);
 	}
 	if (config->web_listen[0] != '\0')
 		return;

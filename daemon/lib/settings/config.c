@@ -39,20 +39,23 @@ append(struct tide_complaints *c, const char *line)
 	c->length += n;
 }
 
-void
-tide_complain(
-    struct tide_complaints *c, const struct place *at, const char *fmt, ...)
+bool
+tide_complaints_pass(const struct tide_complaints *c)
+{
+	return c->count == c->passable;
+}
+
+static void
+add_complaint(struct tide_complaints *c, const struct place *at,
+    const char *fmt, va_list ap)
 {
 	char line[32] = "";
-	va_list ap;
 	char *sentence = NULL;
 
 	if (++c->count > COMPLAINTS_SHOWN)
 		return;
-	va_start(ap, fmt);
 	if (vasprintf(&sentence, fmt, ap) == -1)
 		sentence = NULL;
-	va_end(ap);
 	if (at->file != NULL) {
 		(void)snprintf(line, sizeof line, ":%u: ", at->line);
 		append(c, at->file);
@@ -61,6 +64,29 @@ tide_complain(
 	append(c, sentence != NULL ? sentence : "out of memory");
 	append(c, "\n");
 	free(sentence);
+}
+
+void
+tide_complain(
+    struct tide_complaints *c, const struct place *at, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add_complaint(c, at, fmt, ap);
+	va_end(ap);
+}
+
+void
+tide_complain_passable(
+    struct tide_complaints *c, const struct place *at, const char *fmt, ...)
+{
+	va_list ap;
+
+	c->passable++;
+	va_start(ap, fmt);
+	add_complaint(c, at, fmt, ap);
+	va_end(ap);
 }
 
 /* "100 complaints are enough": a wrong file may be wrong in every line. */

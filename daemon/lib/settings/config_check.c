@@ -425,6 +425,7 @@ tide_reading_check(struct reading *r)
 		}
 		if (!place_of(r, section, "daemons")->bad)
 			check_daemons(r, i);
+		tide_reading_check_lists(r, i);
 		check_header_rules(r, i);
 		check_groups(r, i);
 		check_tokens(r, i);

@@ -46,6 +46,9 @@ struct source {
 
 void tide_complain(struct tide_complaints *, const struct place *,
     const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Of what an earlier version let pass: see struct tide_complaints. */
+void tide_complain_passable(struct tide_complaints *, const struct place *,
+    const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* config_lines.c: read a file; what is wrong becomes complaints. */
 void tide_reading_file(
@@ -63,5 +66,8 @@ char *tide_reading_value(struct reading *, const struct source *, char *text);
 
 /* config_check.c: do the settings fit together? */
 void tide_reading_check(struct reading *);
+
+/* config_lists.c: a profile's lists; bad words are left out of them. */
+void tide_reading_check_lists(struct reading *, unsigned profile);
 
 #endif

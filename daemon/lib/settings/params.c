@@ -350,9 +350,19 @@ const struct tide_param tide_params[] = {
 	  .fallback = "reject", .choices = ban_answers,
 	  .help = "How a banned sender is answered, at RCPT." },
 	{ PROFILE(allow), RELOAD, .kind = TIDE_PARAM_WORDS, .fallback = "",
-	  .help = "Never charged and never refused: addresses, @domains, "
-		"client addresses and networks (192.0.2.0/24), such as your "
-		"own and your secondary MX." },
+	  .help = "Never charged and never refused: client addresses and "
+		"networks (192.0.2.0/24), such as your own and your secondary "
+		"MX; accounts, auth:NAME; an address or @domain in a network, "
+		"news@example.org|192.0.2.0/24. Where the sender is "
+		"authenticated, what it writes into the envelope does not "
+		"count: only its account and its client do." },
+	{ PROFILE(allow_forgeable), RELOAD, .kind = TIDE_PARAM_WORDS,
+	  .fallback = "",
+	  .help = "Addresses and @domains that are never charged and never "
+		"refused, wherever they come from. Anybody who is not "
+		"authenticated and writes one of them into the envelope "
+		"escapes every limit and every ban: better name their "
+		"networks in allow." },
 	{ PROFILE(protected_to), RELOAD, .kind = TIDE_PARAM_WORDS,
 	  .fallback = "",
 	  .help = "Mailboxes that only protected_from may write to." },

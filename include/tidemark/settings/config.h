@@ -115,8 +115,9 @@ struct tide_profile {
 	uint32_t sender_key;	      /* enum tide_sender_key */
 	uint32_t ban_answer;	      /* enum tide_ban_answer */
 	char allow[TIDE_WORDS_MAX];   /* never banned, never charged */
-	char protected_to[TIDE_WORDS_MAX];	     /* mailboxes */
-	char protected_from[TIDE_WORDS_MAX];	     /* who may write to them */
+	char allow_forgeable[TIDE_WORDS_MAX]; /* nor these, if they are it */
+	char protected_to[TIDE_WORDS_MAX];    /* mailboxes */
+	char protected_from[TIDE_WORDS_MAX];  /* who may write to them */
 	char content_blocked_header[TIDE_WORDS_MAX]; /* NAME:BEGINNING */
 	uint32_t ipv6_64, ipv6_56, ipv6_48; /* times an address's limit */
 	uint32_t pad;
@@ -254,9 +255,17 @@ struct tide_complaints {
 	char *text; /* NULL while there is none */
 	size_t length;
 	unsigned count;
+	unsigned passable; /* of these: what an earlier version let pass */
 };
 
 void tide_complaints_free(struct tide_complaints *);
+
+/*
+ * Are there only complaints, or none, of what an earlier version let pass?
+ * Then an upgraded daemon starts, and warns: a bad word is left out, all else
+ * is as it was.  A check and a reload refuse it.
+ */
+bool tide_complaints_pass(const struct tide_complaints *);
 
 /*
  * The built-in settings: every default, profiles "external" and "internal".

@@ -59,7 +59,8 @@ flow_conf()
 	    'cbsender_mode = enforce' 'cbsender_limit = 10/1min' \
 	    'cbsender_leak = 10s' 'cbsender_ban = 10min' \
 	    'okip_mode = enforce' 'okip_limit = 100/1h' 'okip_leak = 1h' \
-	    'allow = friend@bulk.example @friendly.example 198.51.100.64/26' "$@"
+	    'allow = friend@bulk.example|203.0.113.0/24 198.51.100.64/26 auth:lists' \
+	    'allow_forgeable = @friendly.example' "$@"
 }
 
 # ---- an overflow makes a ban -------------------------------------------------
@@ -181,6 +182,7 @@ check "where it is off" exits 1 tidemark report content-blocked \
 check "lifted" tidemark unban spam@bulk.example
 for who in '--sender friend@bulk.example --ip 203.0.113.5' \
     '--sender any@friendly.example --ip 203.0.113.5' \
+    '--sender auth:lists --ip 203.0.113.5' \
     '--sender a@b.example --ip 198.51.100.77'; do
 	# shellcheck disable=SC2086 # words, by intent
 	check "on the allow list: $who" says 'on the list allow' \

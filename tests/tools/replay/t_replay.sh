@@ -74,7 +74,7 @@ check "a log: too many are an overflow" exits 1 replay "$D/friend.log"
 check "judged as the milter does: the one that overflows, then the ban" \
 	grep '^15 messages .*; 9 of them would have been refused, 8 by a ban' \
 	"$D/replay"
-sed -i 's/^oksender_mode/allow = friend@a.example\n&/' "$conf"
+sed -i 's/^oksender_mode/allow = friend@a.example|2001:db8:5::\/48\n&/' "$conf"
 check "who is allowed is not charged" exits 0 replay "$D/friend.log"
 daemon_conf '[profile external]' "socket = local:$D/run/external.sock" \
 	'oksender_mode = off' 'oksender_limit = 100/1h' 'oksender_leak = 1h' \

@@ -400,12 +400,67 @@ bad_files(void)
 	CHECK_INT(tide_config_load(&config, "t.conf", &c), 0);
 }
 
+/*
+ * What an earlier version let pass: refused, but a start goes on, without the
+ * words that are wrong.
+ */
+static void
+passable(void)
+{
+	struct tide_complaints c;
+	struct tide_config config;
+
+	put("t.conf",
+	    "[profile a]\n"
+	    "allow = 192.0.2.0/33 nonsense auth:lists a@b.example,"
+	    " n@b.example|192.0.2.0/24 @c.example 192.0.2.7\n"
+	    "allow_forgeable = 192.0.2.7 @c.example auth:x\n"
+	    "protected_to = boss@b.example @b.example\n"
+	    "protected_from = @b.example 192.0.2.7\n");
+	CHECK_INT(tide_config_load(&config, "t.conf", &c), -1);
+	CHECK_STR(c.text,
+	    "t.conf:2: allow: the prefix of «192.0.2.0/33» is not from 0 to "
+	    "32\n"
+	    "t.conf:2: allow: «nonsense» is neither an IP address nor a "
+	    "network\n"
+	    "t.conf:2: allow: «a@b.example» can be forged; write it with its "
+	    "network, such as a@example.org|192.0.2.0/24, or name the account, "
+	    "auth:NAME, or see allow_forgeable\n"
+	    "t.conf:2: allow: «@c.example» can be forged; write it with its "
+	    "network, such as a@example.org|192.0.2.0/24, or name the account, "
+	    "auth:NAME, or see allow_forgeable\n"
+	    "t.conf:3: allow_forgeable: «192.0.2.7» is neither an address nor "
+	    "a @domain; it belongs into allow\n"
+	    "t.conf:3: allow_forgeable: «auth:x» is neither an address nor a "
+	    "@domain; it belongs into allow\n"
+	    "t.conf:4: protected_to: «@b.example» is not the address of a "
+	    "mailbox\n"
+	    "t.conf:5: protected_from: «192.0.2.7» is neither an address nor "
+	    "a @domain\n");
+	CHECK(tide_complaints_pass(&c));
+	tide_complaints_free(&c);
+	CHECK_STR(config.profile[0].allow,
+	    "auth:lists n@b.example|192.0.2.0/24 192.0.2.7");
+	CHECK_STR(config.profile[0].allow_forgeable, "@c.example");
+	CHECK_STR(config.profile[0].protected_to, "boss@b.example");
+	CHECK_STR(config.profile[0].protected_from, "@b.example");
+
+	put("t.conf", "log = x\n[profile a]\nallow = nonsense\n");
+	CHECK_INT(tide_config_load(&config, "t.conf", &c), -1);
+	CHECK(!tide_complaints_pass(&c));
+	tide_complaints_free(&c);
+	put("t.conf", "[profile a]\nallow = 192.0.2.7\n");
+	CHECK_INT(tide_config_load(&config, "t.conf", &c), 0);
+	CHECK(tide_complaints_pass(&c));
+}
+
 static const struct check_case cases[] = {
 	{ "bad lines", bad_lines },
 	{ "bad sections", bad_sections },
 	{ "bad values", bad_values },
 	{ "values that do not fit together", bad_together },
 	{ "every mistake is named at once", all_at_once },
+	{ "what an earlier version let pass", passable },
 	{ "a hundred complaints are enough", enough_is_enough },
 	{ "bad includes", bad_includes },
 	{ "files that are no configuration", bad_files },
