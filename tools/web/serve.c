@@ -13,15 +13,16 @@
 #include "../read/torn.h"
 #include "asking.h"
 #include "assets.h"
+#include "crowd.h"
 #include "export.h"
 #include "form.h"
 #include "guard.h"
 #include "page.h"
 #include "serve.h"
+#include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 
 #define BODY_MAX 49152	   /* of a question: 4000 letters of any script */
-#define CONNECTIONS 64	   /* more wait or are turned away */
 #define IDLE_S 15	   /* and then it is closed */
 #define MEMORY (32 * 1024) /* of a connection */
 #define BLOCK 16384	   /* of an export */
@@ -312,6 +313,15 @@ give_answer(struct server *s, struct MHD_Connection *c, struct request *q)
 	return send_off(c, a->status, r);
 }
 
+static struct crowd_place *
+place_of(struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *i =
+	    MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return i != NULL ? i->socket_context : NULL;
+}
+
 /* Its thread may be done before we return: first sleep, then start. */
 static reply
 start_asking(struct MHD_Connection *c, struct request *q)
@@ -320,6 +330,7 @@ start_asking(struct MHD_Connection *c, struct request *q)
 		return say(c, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "5",
 		    "Too many questions at once; try again in a moment.");
 	q->asked = true;
+	crowd_keep(place_of(c), true);
 	MHD_suspend_connection(c);
 	asking_start(&q->asking);
 	return MHD_YES;
@@ -341,8 +352,10 @@ post_ask(struct server *s, struct MHD_Connection *c, struct request *q)
 	struct form_field f[] = { { "text", "" }, { "from", "" }, { "to", "" },
 		{ "since", "" }, { "until", "" } };
 
-	if (q->asked)
+	if (q->asked) {
+		crowd_keep(place_of(c), false);
 		return give_answer(s, c, q);
+	}
 	if (!guard_post(header(c, "Host"), header(c, "Origin"),
 		header(c, "Sec-Fetch-Site")))
 		return say(c, MHD_HTTP_FORBIDDEN, NULL, NULL,
@@ -494,14 +507,28 @@ on_completed(void *arg, struct MHD_Connection *c, void **context,
 	struct request *q = *context;
 
 	(void)arg;
-	(void)c;
 	(void)code;
+	crowd_anew(place_of(c), tide_clock_mono_ms());
 	if (q == NULL)
 		return;
 	free(q->asking.body);
 	free(q->body);
 	free(q);
 	*context = NULL;
+}
+
+static void
+on_connection(void *arg, struct MHD_Connection *c, void **context,
+    enum MHD_ConnectionNotificationCode code)
+{
+	const union MHD_ConnectionInfo *i =
+	    MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	(void)arg;
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED)
+		crowd_leave(*context);
+	else if (i != NULL)
+		*context = crowd_enter(i->connect_fd, tide_clock_mono_ms());
 }
 
 /* ---- from here --------------------------------------------------------- */
@@ -521,7 +548,8 @@ serve_start(struct sample *sample, int fd, bool is_file, struct tide_err *err)
 	    MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL,
 	    NULL, on_request, s, MHD_OPTION_LISTEN_SOCKET, fd,
 	    MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
-	    MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
+	    MHD_OPTION_NOTIFY_CONNECTION, on_connection, NULL,
+	    MHD_OPTION_CONNECTION_LIMIT, (unsigned)CROWD_ROOM,
 	    MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
 	    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY, MHD_OPTION_END);
 	if (s->daemon == NULL) {

@@ -415,6 +415,10 @@ check "nor those who never send what they promised" not_disturbed 30 \
 	"POST /ask HTTP/1.1${crlf}Host: localhost${crlf}Content-Length: 9000$crlf$crlf"
 check "nor those who do not read" not_disturbed 30 \
 	"GET /metrics HTTP/1.1${crlf}Host: localhost$crlf$crlf"
+check "nor more of them than there are places" not_disturbed 200 \
+	"GET / HTTP/1.1${crlf}Host: loc"
+check "nor as many who promise and do not send" not_disturbed 200 \
+	"POST /ask HTTP/1.1${crlf}Host: localhost${crlf}Content-Length: 9000$crlf$crlf"
 check "nor garbage" not_disturbed 30 "$(printf '\1\2\3 garbage\377')$crlf$crlf"
 
 # The page's own memory and its own sleep; a sanitizer has others.
