@@ -42,6 +42,7 @@ static struct {
 	uint64_t generation;
 	struct tide_map *map;
 	uint64_t map_tried_ms;
+	uint64_t started_ms; /* wall; 0: no map knows of us yet */
 	bool map_missed;
 	uint64_t beat_ms;
 	uint64_t full_since_ms; /* wall; 0: there is room */
@@ -104,12 +105,15 @@ attach_map(void)
 	note_downtime();
 	lapse_recall(ac.map, ac.config.runtime_dir);
 	atomic_store(&ac.map->acceptor->pid, (uint32_t)ac.pid);
-	atomic_store(&ac.map->acceptor->started_ms, tide_clock_wall_ms());
-	tide_count(ac.map->counters, TIDE_COUNT_ACCEPTOR_STARTS, 1);
+	if (ac.started_ms == 0) { /* not once more for another map */
+		ac.started_ms = tide_clock_wall_ms();
+		tide_count(ac.map->counters, TIDE_COUNT_ACCEPTOR_STARTS, 1);
+	}
+	atomic_store(&ac.map->acceptor->started_ms, ac.started_ms);
 	roster_use_map(ac.map);
 	atomic_store(&ac.map->acceptor->listening, 1);
-	tide_log(TIDE_LOG_INFO, "map attached, %u workers taken over",
-	    roster_busy());
+	tide_log(
+	    TIDE_LOG_INFO, "map attached, %u workers serve", roster_busy());
 }
 
 /* The collector may have made a new map, or none yet. */
@@ -160,6 +164,7 @@ beat(void)
 	}
 	atomic_store(&ac.map->acceptor->pulse_ms, now);
 	atomic_store(&ac.map->acceptor->pulse_wall_ms, tide_clock_wall_ms());
+	roster_look_after();
 	roster_check_deadlines(ac.config.worker_stuck, ac.config.worker_idle);
 	lapse_flush(ac.map);
 }

@@ -101,13 +101,16 @@ int acceptor_run(struct acceptor_options *);
 
 /*
  * The acceptor's book of workers.  Entry i uses slot i of the map, as long
- * as the map is the one it was forked with.
+ * as the map is the one it was forked with, however often that is attached.
  */
-void roster_open(uint32_t entries);
+void roster_open(uint32_t max_workers);
 
 /* The map to keep the books in; NULL: none.  Takes over workers that an
  * acceptor before us left behind. */
 void roster_use_map(struct tide_map *);
+
+/* Slots that nobody's book has: taken over, or buried.  Each beat. */
+void roster_look_after(void);
 
 /* A free entry for a connection that has just been accepted, or -1. */
 int roster_reserve(unsigned profile);

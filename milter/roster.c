@@ -20,6 +20,12 @@
  *        After K3 the worker goes on as an orphan; the next acceptor finds
  *        it SERVING with a live pid of the same start time, holds a pidfd on
  *        it, and buries it when that becomes readable.
+ * Map:   an entry knows which map (instance) its slot is in.  A collector that
+ *        resumes its map publishes the table anew; attached again, it is the
+ *        same map, and the entries keep their slots, also those whose child
+ *        has not come to K2 yet.  In another map the workers of the old one
+ *        have no slot: they are known by their pids alone, and what they let
+ *        pass is a lapse.
  * Test:  tests/race/t_processes.sh
  */
 #include <errno.h>
@@ -51,29 +57,40 @@
 struct entry {
 	pid_t pid;	   /* 0: free; -1: reserved */
 	int pidfd;	   /* of an adopted worker, else -1 */
-	bool in_map;	   /* its slot belongs to the present map */
+	uint64_t instance; /* the map its slot is in; 0: it has none */
 	uint64_t since_ms; /* wall */
 };
 
 static struct {
-	uint32_t entries;
+	uint32_t entries; /* as many as there are slots, or more */
 	uint32_t busy;
 	uint32_t hint; /* where to look for a free one */
 	struct entry *entry;
 	struct tide_map *map;
 } roster;
 
-void
-roster_open(uint32_t entries)
+static void
+grow(uint32_t entries)
 {
 	uint32_t i;
 
-	roster.entries = entries;
-	roster.entry = calloc(entries, sizeof *roster.entry);
+	if (entries <= roster.entries)
+		return;
+	roster.entry =
+	    reallocarray(roster.entry, entries, sizeof *roster.entry);
 	if (roster.entry == NULL)
 		abort();
-	for (i = 0; i < entries; i++)
-		roster.entry[i].pidfd = -1;
+	for (i = roster.entries; i < entries; i++)
+		roster.entry[i] = (struct entry){ .pidfd = -1 };
+	roster.entries = entries;
+}
+
+void
+roster_open(uint32_t max_workers)
+{
+	free(roster.entry);
+	memset(&roster, 0, sizeof roster);
+	grow(max_workers);
 }
 
 unsigned
@@ -142,7 +159,8 @@ roster_register_child(struct tide_slot *slot, pid_t acceptor)
 struct tide_slot *
 roster_slot(int entry)
 {
-	if (roster.map == NULL || !roster.entry[entry].in_map)
+	if (roster.map == NULL ||
+	    roster.entry[entry].instance != roster.map->head->instance)
 		return NULL;
 	return &roster.map->slots[entry];
 }
@@ -179,7 +197,8 @@ roster_reserve(unsigned profile)
 		roster.hint = at + 1;
 		roster.busy++;
 		roster.entry[at].pid = -1;
-		roster.entry[at].in_map = roster.map != NULL;
+		roster.entry[at].instance =
+		    roster.map != NULL ? roster.map->head->instance : 0;
 		roster.entry[at].since_ms = now;
 		if (roster.map != NULL)
 			clear_slot(&roster.map->slots[at], profile, now);
@@ -355,7 +374,7 @@ adopt(uint32_t at)
 	pidfd = find_orphan(s);
 	*e = (struct entry){ .pid = (pid_t)atomic_load(&s->pid),
 		.pidfd = pidfd,
-		.in_map = true,
+		.instance = roster.map->head->instance,
 		.since_ms = atomic_load(&s->since_ms) };
 	roster.busy++;
 	if (pidfd >= 0)
@@ -366,18 +385,30 @@ adopt(uint32_t at)
 		roster_cancel((int)at);
 }
 
+/*
+ * A slot without an entry is an earlier acceptor's, or that of a worker which
+ * ended while there was no map.  Also those above max_workers, of a map made
+ * before it was lowered.
+ */
 void
-roster_use_map(struct tide_map *map)
+roster_look_after(void)
 {
 	uint32_t i;
 
-	for (i = 0; i < roster.entries; i++)
-		roster.entry[i].in_map = false; /* slots of a map now gone */
+	if (roster.map == NULL)
+		return;
+	for (i = 0; i < roster.map->head->slots; i++)
+		adopt(i);
+}
+
+void
+roster_use_map(struct tide_map *map)
+{
 	roster.map = map;
 	if (map == NULL)
 		return;
-	for (i = 0; i < roster.entries && i < map->head->slots; i++)
-		adopt(i);
+	grow(map->head->slots);
+	roster_look_after();
 }
 
 /* ---- deadlines --------------------------------------------------------- */

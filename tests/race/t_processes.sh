@@ -114,6 +114,27 @@ kill_collectors()
 check "the collector is killed: mail goes on, nothing fails" kill_collectors
 check "what was acknowledged is remembered" all_remembered "$D/acked.c"
 
+# Workers that lived through it are still the acceptor's own.
+kill_survivors()
+{
+	under_load -c 4 -m 100000 -n 0 -r 200 --retry
+	four_serve() { same "$(field workers)" 4; }
+	within 30 four_serve || return 1
+	attached=$(grep -c 'map attached' "$D/log")
+	kill_role collector 1 || return 1
+	followed() { [ "$(grep -c 'map attached' "$D/log")" -gt "$attached" ]; }
+	within 30 followed || return 1
+	for pid in $(workers); do
+		kill -9 "$pid"
+	done
+	kill -TERM "$feed_pid"
+	feed_ends
+	within 30 nobody_serves
+}
+check "workers from before a collector's restart are killed: none is left over" \
+    kill_survivors
+check "no epoch stays stuck" within 5 no_epoch_stuck
+
 # ---- acceptor --------------------------------------------------------------
 
 kill_acceptors()
