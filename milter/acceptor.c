@@ -217,13 +217,13 @@ accept_one(const struct listener *l)
 	int fd, entry;
 	pid_t pid;
 
-	if (roster_busy() >= ac.config.max_workers)
+	if (ac.map == NULL)
+		attach_map(); /* it may have fewer slots than max_workers */
+	if (!roster_has_room())
 		return false;
 	fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC);
 	if (fd < 0)
 		return false;
-	if (ac.map == NULL)
-		attach_map();
 	entry = roster_reserve(l->profile);
 	if (entry < 0) {
 		(void)close(fd);
@@ -249,7 +249,7 @@ is_full(void)
 {
 	uint64_t now = tide_clock_wall_ms();
 
-	if (roster_busy() < ac.config.max_workers) {
+	if (roster_has_room()) {
 		if (ac.full_since_ms != 0 &&
 		    now > ac.full_since_ms + UNNOTICED_MS)
 			lapse_note(
@@ -264,7 +264,8 @@ is_full(void)
 			    ac.map->counters, TIDE_COUNT_BACKLOG_WAITS, 1);
 		if (!ac.full_told)
 			tide_log(TIDE_LOG_WARNING,
-			    "max_workers = %u is reached: connections wait",
+			    "max_workers = %u is reached, or all the map has "
+			    "slots for: connections wait",
 			    ac.config.max_workers);
 		ac.full_told = true;
 	}

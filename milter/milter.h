@@ -112,6 +112,10 @@ void roster_use_map(struct tide_map *);
 /* Slots that nobody's book has: taken over, or buried.  Each beat. */
 void roster_look_after(void);
 
+/* Is there one more entry to be had?  A map made for fewer workers has no more
+ * than its slots. */
+bool roster_has_room(void);
+
 /* A free entry for a connection that has just been accepted, or -1. */
 int roster_reserve(unsigned profile);
 struct tide_slot *roster_slot(int entry);

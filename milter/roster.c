@@ -63,6 +63,7 @@ struct entry {
 
 static struct {
 	uint32_t entries; /* as many as there are slots, or more */
+	uint32_t most;	  /* max_workers: given away at once */
 	uint32_t busy;
 	uint32_t hint; /* where to look for a free one */
 	struct entry *entry;
@@ -90,6 +91,7 @@ roster_open(uint32_t max_workers)
 {
 	free(roster.entry);
 	memset(&roster, 0, sizeof roster);
+	roster.most = max_workers;
 	grow(max_workers);
 }
 
@@ -184,27 +186,51 @@ clear_slot(struct tide_slot *s, unsigned profile, uint64_t now_ms)
 	atomic_store(&s->state, TIDE_SLOT_RESERVED); /* A1 */
 }
 
+/*
+ * A map attached may be of fewer slots than we have entries: it was made before
+ * max_workers was raised.
+ */
+static int
+find_free(void)
+{
+	uint32_t i, at;
+	uint32_t n =
+	    roster.map != NULL ? roster.map->head->slots : roster.entries;
+
+	if (roster.busy >= roster.most)
+		return -1;
+	for (i = 0; i < n; i++) {
+		at = (roster.hint + i) % n;
+		if (roster.entry[at].pid == 0)
+			return (int)at;
+	}
+	return -1;
+}
+
+bool
+roster_has_room(void)
+{
+	return find_free() >= 0;
+}
+
 int
 roster_reserve(unsigned profile)
 {
 	uint64_t now = tide_clock_wall_ms();
-	uint32_t i, at;
+	int at = find_free();
+	struct entry *e;
 
-	for (i = 0; i < roster.entries; i++) {
-		at = (roster.hint + i) % roster.entries;
-		if (roster.entry[at].pid != 0)
-			continue;
-		roster.hint = at + 1;
-		roster.busy++;
-		roster.entry[at].pid = -1;
-		roster.entry[at].instance =
-		    roster.map != NULL ? roster.map->head->instance : 0;
-		roster.entry[at].since_ms = now;
-		if (roster.map != NULL)
-			clear_slot(&roster.map->slots[at], profile, now);
-		return (int)at;
+	if (at < 0)
+		return -1;
+	e = &roster.entry[at];
+	roster.hint = (uint32_t)at + 1;
+	roster.busy++;
+	*e = (struct entry){ .pid = -1, .pidfd = -1, .since_ms = now };
+	if (roster.map != NULL) {
+		e->instance = roster.map->head->instance;
+		clear_slot(&roster.map->slots[at], profile, now);
 	}
-	return -1;
+	return at;
 }
 
 void

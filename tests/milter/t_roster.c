@@ -334,6 +334,8 @@ lowered(void)
 	CHECK_INT(roster_busy(), SLOTS - 1);
 	CHECK_INT(state_of(2), TIDE_SLOT_FREE);
 	CHECK_INT(epoch_of(2), 0);
+	CHECK(!roster_has_room());
+	CHECK_INT(roster_reserve(0), -1);
 	kill_worker(&w[3]);
 	roster_reap();
 	CHECK_INT(state_of(3), TIDE_SLOT_FREE);
@@ -342,6 +344,48 @@ lowered(void)
 	kill_worker(&w[1]);
 	roster_reap();
 	CHECK_INT(roster_busy(), 0);
+	CHECK(roster_has_room());
+}
+
+static void
+raised(void)
+{
+	struct worker w[SLOTS];
+	unsigned i;
+
+	begin(SLOTS + 1000);
+	for (i = 0; i < SLOTS; i++) {
+		CHECK(roster_has_room());
+		w[i] = start_worker();
+		CHECK(roster_slot(w[i].entry) != NULL);
+	}
+	CHECK(!roster_has_room());
+	CHECK_INT(roster_reserve(0), -1);
+	kill_worker(&w[1]);
+	roster_reap();
+	CHECK(roster_has_room());
+	CHECK_INT(roster_reserve(0), w[1].entry);
+}
+
+static void
+raised_without_map(void)
+{
+	struct worker w;
+	unsigned i;
+
+	begin(SLOTS + 2);
+	roster_use_map(NULL);
+	for (i = 0; i < SLOTS + 2; i++) {
+		CHECK(roster_has_room());
+		w = start_worker();
+		CHECK(roster_slot(w.entry) == NULL);
+	}
+	CHECK(!roster_has_room());
+	roster_use_map(at.map);
+	kill_worker(&w); /* the last: its entry has no slot here */
+	roster_reap();
+	CHECK_INT(roster_busy(), SLOTS + 1);
+	CHECK(!roster_has_room());
 }
 
 CHECK_CASES({ "a map resumed: workers keep their slots", resumed },
@@ -350,4 +394,7 @@ CHECK_CASES({ "a map resumed: workers keep their slots", resumed },
     { "a worker that ended while there was no map is buried later",
 	ended_without_map },
     { "another map: workers of the old one touch no slot", other_map },
-    { "max_workers lowered: slots above it are buried, too", lowered })
+    { "max_workers lowered: slots above it are buried, too", lowered },
+    { "max_workers raised: no more workers than the map has slots", raised },
+    { "max_workers raised, no map at first: nobody has a slot out of bounds",
+	raised_without_map })
