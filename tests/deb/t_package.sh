@@ -207,6 +207,17 @@ watchdog_bites()
 	return $rc
 }
 
+# ---- reload ------------------------------------------------------------------
+
+reload_refused()
+{
+	box sh -c 'echo "nonsense = 1" >/etc/tidemark/conf.d/zz.conf
+	    systemctl reload tidemark; rc=$?
+	    rm /etc/tidemark/conf.d/zz.conf
+	    journalctl -u tidemark | grep "zz.conf:1" && [ $rc -ne 0 ] &&
+	    systemctl reload tidemark && systemctl is-active tidemark'
+}
+
 # ---- what is to outlive an upgrade -------------------------------------------
 
 # Three of busy's in its bucket, many banned, early remembered.
@@ -354,6 +365,7 @@ check "a configuration of our own" box sh -c \
 	'cp /srv/box/site.conf /etc/tidemark/conf.d/ &&
 	echo "# ours" >>/etc/tidemark/tidemark.conf &&
 	systemctl reload tidemark'
+check "a broken one fails the reload" reload_refused
 check "some mail" sends 3 postfix 3 busy@x.example
 mail postfix 9 many@x.example >/dev/null
 check "too much of it" within 30 tidemark banned many@x.example

@@ -17,7 +17,7 @@ trap 'rm -rf "$dir"' EXIT
 # As `make install` does it, with a program that is there.
 fill()
 {
-	sed "s|@SBINDIR@|$(realpath "$B")|" "$unit" >"$dir/tidemark.service" &&
+	sed "s|@S*BINDIR@|$(realpath "$B")|" "$unit" >"$dir/tidemark.service" &&
 		sed "s|@BINDIR@|$(realpath "$B")|" \
 			conf/systemd/tidemark-egress.service \
 			>"$dir/tidemark-egress.service" &&
@@ -46,6 +46,13 @@ exposure()
 {
 	systemd-analyze security --offline=true --no-pager "$1" 2>&1 |
 		sed -n 's/.*exposure level for .*: \([0-9.]*\) .*/\1/p'
+}
+
+# `systemctl reload' has the exit status of this command: no signal has one.
+reload_can_fail()
+{
+	grep '^ExecReload=' "$unit"
+	grep -q '^ExecReload=@BINDIR@/tidemark .*reload$' "$unit"
 }
 
 hardened()
@@ -134,6 +141,7 @@ for name in tidemark tidemark-egress tidemark-web; do
 	check "its exposure is below $MOST" hardened "$name"
 done
 check "only tidemark-egress has a capability, and only one" one_capability
+check "a reload can fail" reload_can_fail
 check "without its sandbox it would not be" score_bites
 # Whoever is the daemon's user may change things.
 not_the_daemon()
