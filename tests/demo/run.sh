@@ -28,16 +28,54 @@ tidemark()
 finish()
 {
 	trap - EXIT
+	trap '' HUP INT TERM
 	# shellcheck disable=SC2086 # words, by intent
 	[ -z "$traffic$web" ] || kill $traffic $web 2>/dev/null
 	if [ -n "$daemon" ]; then
 		kill "$daemon" 2>/dev/null
 		wait "$daemon" 2>/dev/null
 	fi
+	rm -f "$dir/pids"
 	echo "stopped; everything it wrote is in $dir"
 }
+
+# One that was killed could not take its children with it.  A pid that has gone
+# to somebody else does not have our folder in its command line.
+ours()
+{
+	grep -qF "$dir" "/proc/$1/cmdline" 2>/dev/null
+}
+
+end_leftovers()
+{
+	[ -e "$dir/pids" ] || return 0
+	read -r runner rest <"$dir/pids"
+	if ours "$runner"; then
+		echo "it runs in $dir already, as $runner; end that one first"
+		exit 1
+	fi
+	for pid in $rest; do
+		! ours "$pid" || kill "$pid"
+	done
+	for pid in $rest; do
+		tries=0
+		while ours "$pid" && [ "$tries" -lt 400 ]; do
+			tries=$((tries + 1))
+			sleep 0.1
+		done
+	done
+	echo "what an earlier run in $dir had left was stopped"
+}
+end_leftovers
 trap finish EXIT
 trap 'exit 0' INT TERM
+trap 'exit 129' HUP
+
+# Whom the next run would have to end, should we be killed.
+keep_pids()
+{
+	echo "$$ $daemon $traffic $web" >"$dir/pids"
+}
 
 cat >"$conf" <<END
 runtime_dir = $dir/run
@@ -64,8 +102,10 @@ END
 
 "$B/tidemarkd" -c "$conf" &
 daemon=$!
+keep_pids
 tries=0
-until tidemark status >/dev/null 2>&1; do
+# Ours: another one may answer there.
+until tidemark status >/dev/null 2>&1 && kill -0 "$daemon" 2>/dev/null; do
 	tries=$((tries + 1))
 	if [ "$tries" -gt 100 ] || ! kill -0 "$daemon" 2>/dev/null; then
 		echo "tidemarkd did not start; its log:"
@@ -108,6 +148,7 @@ bursts()
 }
 bursts >/dev/null 2>&1 &
 traffic="$traffic $!"
+keep_pids
 
 # The page, on a port that is free; without it all goes on.
 start_page()
@@ -126,6 +167,7 @@ start_page()
 	done
 }
 [ ! -x "$B/tidemark-web" ] || start_page
+keep_pids
 
 snapshot()
 {

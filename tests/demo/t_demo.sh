@@ -41,7 +41,7 @@ phrase()
 check "so can a phrase of it, as somebody quoted it" exits 0 phrase
 nothing_left()
 {
-	! grep -l "$dir/a" /proc/[0-9]*/cmdline 2>/dev/null
+	! pgrep -af "$dir/a"
 }
 check "nothing of it is left running" nothing_left
 
@@ -53,8 +53,10 @@ trap 'tm kill-server 2>/dev/null; rm -rf "$dir"' EXIT
 
 shows()
 {
-	tm capture-pane -p | grep -F -- "$1" || {
-		tm capture-pane -p
+	words=$1
+	shift
+	tm capture-pane -p "$@" | grep -F -- "$words" || {
+		tm capture-pane -p "$@"
 		return 1
 	}
 }
@@ -78,9 +80,34 @@ if command -v tmux >/dev/null; then
 	check "q stops it" within 60 shows "stopped; everything"
 	nothing_left_there()
 	{
-		! grep -l "$dir/b/" /proc/[0-9]*/cmdline 2>/dev/null
+		! pgrep -af "$dir/b/"
 	}
 	check "all of it" nothing_left_there
+
+	# A window that is closed, a script that is killed.
+	demo_in()
+	{
+		tm new-session -d -s "$1" -x 100 -y 30 "env LC_ALL=C.UTF-8 \
+			tests/demo/run.sh '$dir/b'"
+		within 30 shows "1 Levels" -t "$1"
+	}
+	check "again" demo_in closed
+	tm kill-session -t closed
+	has_ended() { nothing_left_there && ! [ -e "$dir/b/pids" ]; }
+	check "closing the terminal stops all of it" within 60 has_ended
+	check "and again" demo_in killed
+	runner=$(cut -d' ' -f1 "$dir/b/pids")
+	refused() { ! tests/demo/run.sh "$dir/b"; }
+	check "a second one in that folder is refused" refused
+	kill -9 "$runner"
+	tm kill-session -t killed
+	check "killed, it leaves its daemon" fails nothing_left_there
+	ends_leftover()
+	{
+		timeout 60 tests/demo/run.sh "$dir/b" </dev/null
+	}
+	check "the next run takes its place" ends_leftover
+	check "and leaves nothing" within 30 has_ended
 else
 	skip "on a terminal it is top" "no tmux"
 fi
