@@ -109,7 +109,8 @@ void roster_open(uint32_t max_workers);
  * acceptor before us left behind. */
 void roster_use_map(struct tide_map *);
 
-/* Slots that nobody's book has: taken over, or buried.  Each beat. */
+/* Slots that nobody's book has: taken over, or buried.  Those of whom the
+ * system did not say whether they live: asked for again.  Each beat. */
 void roster_look_after(void);
 
 /* Is there one more entry to be had?  A map made for fewer workers has no more

@@ -18,8 +18,11 @@
  *        K3: the kernel kills the child (K1), its slot stays RESERVED or
  *        SERVING with a dead pid, and the next acceptor frees it at start.
  *        After K3 the worker goes on as an orphan; the next acceptor finds
- *        it SERVING with a live pid of the same start time, holds a pidfd on
- *        it, and buries it when that becomes readable.
+ *        it SERVING, and asks (process.h) whether its pid is gone or a later
+ *        process's: then it is buried (A3).  If it lives, a pidfd is held on
+ *        it, and A2 is that this becomes readable.  If the system cannot say,
+ *        the slot stays as it is, nobody is signalled, and it is asked again
+ *        each beat.
  * Map:   an entry knows which map (instance) its slot is in.  A collector that
  *        resumes its map publishes the table anew; attached again, it is the
  *        same map, and the entries keep their slots, also those whose child
@@ -28,20 +31,17 @@
  *        pass is a lapse.
  * Test:  tests/race/t_processes.sh
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "milter.h"
+#include "process.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/log.h"
 #include "tidemark/flow/buckets.h"
@@ -55,8 +55,10 @@
 #include "tidemark/shared/slots.h"
 
 struct entry {
-	pid_t pid;	   /* 0: free; -1: reserved */
-	int pidfd;	   /* of an adopted worker, else -1 */
+	pid_t pid;	  /* 0: free; -1: reserved */
+	bool orphan;	  /* an earlier acceptor's worker */
+	int pidfd;	  /* of an orphan; -1: not known yet whether it lives */
+	uint64_t started; /* of an orphan: when it registered, in ticks */
 	uint64_t instance; /* the map its slot is in; 0: it has none */
 	uint64_t since_ms; /* wall */
 };
@@ -68,6 +70,7 @@ static struct {
 	uint32_t hint; /* where to look for a free one */
 	struct entry *entry;
 	struct tide_map *map;
+	bool unknown_told;
 } roster;
 
 static void
@@ -101,45 +104,7 @@ roster_busy(void)
 	return roster.busy;
 }
 
-/* ---- identity ---------------------------------------------------------- */
-
-/* When the process was started, in clock ticks since boot; 0 if it is gone. */
-static uint64_t
-start_time(pid_t pid)
-{
-	char path[32], text[1024], *p;
-	unsigned long long ticks = 0;
-	ssize_t n;
-	int fd, i;
-
-	(void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, text, sizeof text - 1);
-	(void)close(fd);
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
-	p = strrchr(text, ')'); /* the name may hold anything */
-	for (i = 0; p != NULL && i < 20; i++)
-		p = strchr(p + 1, ' ');
-	if (p == NULL || sscanf(p, " %llu", &ticks) != 1)
-		return 0;
-	return ticks;
-}
-
-/* The same clock.  (Cheaper for a worker than to read its own /proc.) */
-static uint64_t
-ticks_now(void)
-{
-	struct timespec t;
-	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
-
-	(void)clock_gettime(CLOCK_BOOTTIME, &t);
-	return (uint64_t)t.tv_sec * hz +
-	    (uint64_t)t.tv_nsec / (1000000000u / hz);
-}
+/* ---- the child's part -------------------------------------------------------- */
 
 void
 roster_register_child(struct tide_slot *slot, pid_t acceptor)
@@ -149,7 +114,7 @@ roster_register_child(struct tide_slot *slot, pid_t acceptor)
 		_exit(1);
 	if (slot != NULL) {
 		atomic_store(&slot->pid, (uint32_t)getpid());
-		atomic_store(&slot->started, ticks_now());
+		atomic_store(&slot->started, process_ticks());
 		atomic_store_explicit(&slot->state, TIDE_SLOT_SERVING,
 		    memory_order_release); /* K2 */
 	}
@@ -325,19 +290,11 @@ bury_child(pid_t pid, int status)
 	if (WIFSIGNALED(status))
 		(void)snprintf(how, sizeof how, "signal %d", WTERMSIG(status));
 	for (i = 0; i < roster.entries; i++) {
-		if (roster.entry[i].pid == pid) {
+		if (roster.entry[i].pid == pid && !roster.entry[i].orphan) {
 			bury(i, WIFSIGNALED(status) ? how : NULL);
 			return;
 		}
 	}
-}
-
-static bool
-has_ended(int pidfd)
-{
-	struct pollfd p = { .fd = pidfd, .events = POLLIN };
-
-	return poll(&p, 1, 0) == 1;
 }
 
 void
@@ -351,62 +308,58 @@ roster_reap(void)
 		bury_child(pid, status);
 	for (i = 0; i < roster.entries; i++)
 		if (roster.entry[i].pidfd >= 0 &&
-		    has_ended(roster.entry[i].pidfd))
+		    process_has_ended(roster.entry[i].pidfd))
 			bury(i, NULL);
 }
 
 /* ---- adopting ---------------------------------------------------------- */
 
-static int
-open_pidfd(pid_t pid)
+/*
+ * Hold it, or bury it.  If the system does not say whether it lives, its entry
+ * and its slot stay as they are until it does: an epoch cleared under a living
+ * worker would let the collector reclaim what it reads.
+ */
+static void
+settle(uint32_t at, const char *how)
 {
-	return (int)syscall(SYS_pidfd_open, pid, 0);
-}
+	struct entry *e = &roster.entry[at];
 
-/* The slot's process, if it is still the one that registered; else -1. */
-static int
-find_orphan(const struct tide_slot *s)
-{
-	pid_t pid = (pid_t)atomic_load(&s->pid);
-	uint64_t started;
-	int pidfd;
-
-	if (atomic_load_explicit(&s->state, memory_order_acquire) !=
-		TIDE_SLOT_SERVING ||
-	    pid <= 0)
-		return -1;
-	pidfd = open_pidfd(pid);
-	if (pidfd < 0)
-		return -1;
-	/* whoever got the pid after it was started after it registered */
-	started = start_time(pid);
-	if (started != 0 && started <= atomic_load(&s->started) &&
-	    !has_ended(pidfd))
-		return pidfd;
-	(void)close(pidfd);
-	return -1;
+	switch (process_hold(e->pid, e->started, &e->pidfd)) {
+	case PROCESS_GONE:
+		bury(at, how);
+		break;
+	case PROCESS_LIVES:
+		tide_count(roster.map->counters, TIDE_COUNT_WORKERS_ADOPTED, 1);
+		break;
+	case PROCESS_UNKNOWN:
+		if (!roster.unknown_told)
+			tide_log(TIDE_LOG_WARNING,
+			    "cannot see whether worker %d still serves (no "
+			    "descriptors, no memory, no /proc?); asked again "
+			    "until it is known",
+			    (int)e->pid);
+		roster.unknown_told = true;
+		break;
+	}
 }
 
 static void
 adopt(uint32_t at)
 {
 	struct tide_slot *s = &roster.map->slots[at];
-	struct entry *e = &roster.entry[at];
-	uint32_t state = atomic_load(&s->state);
-	int pidfd;
+	uint32_t state = atomic_load_explicit(&s->state, memory_order_acquire);
 
-	if (state == TIDE_SLOT_FREE || e->pid != 0)
+	if (state == TIDE_SLOT_FREE)
 		return;
-	pidfd = find_orphan(s);
-	*e = (struct entry){ .pid = (pid_t)atomic_load(&s->pid),
-		.pidfd = pidfd,
+	roster.entry[at] = (struct entry){ .pid = (pid_t)atomic_load(&s->pid),
+		.pidfd = -1,
+		.orphan = true,
+		.started = atomic_load(&s->started),
 		.instance = roster.map->head->instance,
 		.since_ms = atomic_load(&s->since_ms) };
 	roster.busy++;
-	if (pidfd >= 0)
-		tide_count(roster.map->counters, TIDE_COUNT_WORKERS_ADOPTED, 1);
-	else if (state == TIDE_SLOT_SERVING)
-		bury(at, "its acceptor died");
+	if (state == TIDE_SLOT_SERVING)
+		settle(at, "its acceptor died");
 	else
 		roster_cancel((int)at);
 }
@@ -419,12 +372,18 @@ adopt(uint32_t at)
 void
 roster_look_after(void)
 {
+	const struct entry *e;
 	uint32_t i;
 
 	if (roster.map == NULL)
 		return;
-	for (i = 0; i < roster.map->head->slots; i++)
-		adopt(i);
+	for (i = 0; i < roster.entries; i++) {
+		e = &roster.entry[i];
+		if (e->orphan && e->pidfd < 0)
+			settle(i, NULL);
+		else if (e->pid == 0 && i < roster.map->head->slots)
+			adopt(i);
+	}
 }
 
 void
@@ -443,8 +402,8 @@ static void
 signal_worker(const struct entry *e, int sig)
 {
 	if (e->pidfd >= 0)
-		(void)syscall(SYS_pidfd_send_signal, e->pidfd, sig, NULL, 0);
-	else if (e->pid > 0)
+		process_signal(e->pidfd, sig);
+	else if (e->pid > 0 && !e->orphan) /* else it may be anybody's pid */
 		(void)kill(e->pid, sig);
 }
 
@@ -479,6 +438,8 @@ roster_check_deadlines(uint64_t stuck_ms, uint64_t idle_ms)
 	uint32_t i;
 
 	for (i = 0; i < roster.entries; i++) {
+		if (roster.entry[i].orphan && roster.entry[i].pidfd < 0)
+			continue; /* it may be gone, and its pid another's */
 		s = roster.entry[i].pid > 0 ? roster_slot((int)i) : NULL;
 		if (s == NULL) {
 			check_unseen(&roster.entry[i], idle_ms);

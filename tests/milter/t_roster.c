@@ -388,6 +388,114 @@ raised_without_map(void)
 	CHECK(!roster_has_room());
 }
 
+/* ---- the system does not say who lives --------------------------------- */
+
+/* Four workers that another acceptor has left behind. */
+static void
+leave_behind(struct worker w[SLOTS])
+{
+	unsigned i;
+
+	begin(SLOTS);
+	for (i = 0; i < SLOTS; i++)
+		w[i] = start_worker();
+	roster_open(SLOTS);
+}
+
+/* Nobody was buried, nobody is killed on a guess. */
+static void
+still_serve(const struct worker w[SLOTS])
+{
+	unsigned i;
+
+	roster_kill_all();
+	roster_reap();
+	CHECK_INT(roster_busy(), SLOTS);
+	CHECK_INT(lapses(), 0);
+	for (i = 0; i < SLOTS; i++) {
+		CHECK_INT(state_of(w[i].entry), TIDE_SLOT_SERVING);
+		CHECK_INT(epoch_of(w[i].entry), 1);
+		CHECK(kill(w[i].pid, 0) == 0);
+	}
+}
+
+/* Once it says so again: one that ended meanwhile, three that go on. */
+static void
+known_again(const struct worker w[SLOTS])
+{
+	roster_look_after();
+	CHECK_INT(roster_busy(), SLOTS - 1);
+	CHECK_INT(counted(TIDE_COUNT_WORKERS_ADOPTED), SLOTS - 1);
+	CHECK_INT(state_of(w[0].entry), TIDE_SLOT_FREE);
+	CHECK_INT(epoch_of(w[0].entry), 0);
+	kill_worker(&w[1]);
+	roster_reap();
+	CHECK_INT(state_of(w[1].entry), TIDE_SLOT_FREE);
+	roster_kill_all();
+	CHECK(was_killed(&w[2]) && was_killed(&w[3]));
+	roster_reap();
+	CHECK_INT(roster_busy(), 0);
+}
+
+static void
+no_descriptors(void)
+{
+	struct worker w[SLOTS];
+	struct rlimit usual, none;
+
+	leave_behind(w);
+	CHECK(getrlimit(RLIMIT_NOFILE, &usual) == 0);
+	none = usual;
+	none.rlim_cur = 3;
+	CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+	roster_use_map(at.map);
+	roster_look_after();
+	CHECK(setrlimit(RLIMIT_NOFILE, &usual) == 0);
+	CHECK_INT(counted(TIDE_COUNT_WORKERS_ADOPTED), 0);
+	still_serve(w);
+	kill_worker(&w[0]);
+	known_again(w);
+}
+
+/* Some descriptors are left for connections. */
+static void
+few_descriptors(void)
+{
+	struct worker w[SLOTS];
+	struct rlimit usual, few;
+	int next = dup(0);
+
+	CHECK(next >= 0 && close(next) == 0);
+	leave_behind(w);
+	CHECK(getrlimit(RLIMIT_NOFILE, &usual) == 0);
+	few = usual;
+	few.rlim_cur = (rlim_t)next + 12;
+	CHECK(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	roster_use_map(at.map);
+	next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	CHECK(setrlimit(RLIMIT_NOFILE, &usual) == 0);
+	CHECK(next >= 0 && close(next) == 0);
+	still_serve(w);
+	kill_worker(&w[0]);
+	known_again(w);
+}
+
+static void
+no_proc(void)
+{
+	struct worker w[SLOTS];
+
+	fixture_needs_mounts();
+	leave_behind(w);
+	fixture_tiny_disk("/proc", 64); /* for this process alone */
+	roster_use_map(at.map);
+	roster_look_after();
+	still_serve(w);
+	kill_worker(&w[0]);
+	CHECK(umount("/proc") == 0);
+	known_again(w);
+}
+
 CHECK_CASES({ "a map resumed: workers keep their slots", resumed },
     { "a map resumed: a session that ends well is no lapse", ends_well },
     { "a map resumed: a stuck worker is still killed", stuck_after_resume },
@@ -397,4 +505,7 @@ CHECK_CASES({ "a map resumed: workers keep their slots", resumed },
     { "max_workers lowered: slots above it are buried, too", lowered },
     { "max_workers raised: no more workers than the map has slots", raised },
     { "max_workers raised, no map at first: nobody has a slot out of bounds",
-	raised_without_map })
+	raised_without_map },
+    { "out of descriptors: no living worker is buried", no_descriptors },
+    { "few descriptors: some are left for connections", few_descriptors },
+    { "no /proc: no living worker is buried", no_proc })
