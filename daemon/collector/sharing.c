@@ -231,7 +231,7 @@ make_export(struct collector *c, struct tide_share *s, bool last,
 	s->head.origin = me.origin;
 	s->head.sequence = ++me.sequence;
 	s->head.made_ms = tide_clock_wall_ms();
-	file = tide_share_pack(s, size, err);
+	file = tide_share_pack(s, &c->archive.key, size, err);
 	if (file == NULL || since == 0)
 		rc = file == NULL ? -1 : 0;
 	else
@@ -242,7 +242,7 @@ make_export(struct collector *c, struct tide_share *s, bool last,
 	if (rc == 0 && since == 0)
 		return file;
 	free(file);
-	return rc == 0 ? tide_share_pack(s, size, err) : NULL;
+	return rc == 0 ? tide_share_pack(s, &c->archive.key, size, err) : NULL;
 }
 
 void *
@@ -317,8 +317,8 @@ int
 sharing_merge(struct collector *c, const void *file, size_t size,
     struct tide_share_head *head, struct tide_err *err)
 {
-	struct tide_share_ours ours = { .fingerprint = tide_key_fingerprint(
-					    &c->archive.key),
+	struct tide_share_ours ours = { .key = &c->archive.key,
+		.fingerprint = tide_key_fingerprint(&c->archive.key),
 		.span_ms = span_of(c),
 		.shape = c->map->bulk->filter.shape };
 	struct tide_share_me me;

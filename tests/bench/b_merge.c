@@ -10,6 +10,7 @@
 
 #include "tidemark/base/bloom.h"
 #include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/reputation/addresses.h"
 #include "tidemark/reputation/counting.h"
 #include "tidemark/reputation/share.h"
@@ -22,6 +23,7 @@ static size_t bytes;
 static uint64_t *from, *to;
 static void *file;
 static size_t file_size;
+static const struct tide_hash_key key;
 static struct tide_share_ours ours;
 
 static double
@@ -154,7 +156,7 @@ make_file(void)
 	s.head.origin = s.head.sequence = 1;
 	s.head.parts = 1;
 	memcpy(s.words[0], from, bytes);
-	file = tide_share_pack(&s, &file_size, &err);
+	file = tide_share_pack(&s, &key, &file_size, &err);
 	tide_share_free(&s);
 	if (file == NULL)
 		exit(1);
@@ -165,7 +167,9 @@ main(void)
 {
 	shape = tide_counting_size(KEYS, 0.001, 5);
 	bytes = tide_counting_bytes(&shape);
-	ours = (struct tide_share_ours){ .origin = 2, .shape = shape };
+	ours = (struct tide_share_ours){
+		.key = &key, .origin = 2, .shape = shape
+	};
 	from = malloc(bytes);
 	to = malloc(bytes);
 	if (from == NULL || to == NULL)

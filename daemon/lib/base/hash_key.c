@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sodium/crypto_generichash.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +12,8 @@
 
 #include "tidemark/base/err.h"
 #include "tidemark/base/hash.h"
+
+#define PURPOSE_MAX 64
 
 void
 tide_hash_key_show(
@@ -22,6 +25,32 @@ tide_hash_key_show(
 		(void)snprintf(text + 2 * i, 3, "%02x", key->secret[i]);
 	(void)snprintf(text + 2 * i, 18, "-%016" PRIx64,
 	    tide_hash_check(key->secret, sizeof key->secret));
+}
+
+/* A key of its own for each purpose: what one use shows helps no other. */
+static void
+derive(const struct tide_hash_key *key, const char *purpose,
+    uint8_t derived[crypto_generichash_KEYBYTES])
+{
+	uint8_t in[PURPOSE_MAX + sizeof key->secret] = { 0 };
+
+	(void)snprintf((char *)in, PURPOSE_MAX, "%s", purpose);
+	memcpy(in + PURPOSE_MAX, key->secret, sizeof key->secret);
+	(void)crypto_generichash(
+	    derived, crypto_generichash_KEYBYTES, in, sizeof in, NULL, 0);
+	explicit_bzero(in, sizeof in);
+}
+
+void
+tide_hash_key_seal(const struct tide_hash_key *key, const char *purpose,
+    const void *data, size_t size, uint8_t seal[TIDE_SEAL_SIZE])
+{
+	uint8_t derived[crypto_generichash_KEYBYTES];
+
+	derive(key, purpose, derived);
+	(void)crypto_generichash(
+	    seal, TIDE_SEAL_SIZE, data, size, derived, sizeof derived);
+	explicit_bzero(derived, sizeof derived);
 }
 
 static int

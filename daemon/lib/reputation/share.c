@@ -1,6 +1,7 @@
 /*
  * share - pack, check and unpack what neighbours exchange.
  */
+#include <sodium/utils.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -13,6 +14,8 @@
 #include "tidemark/reputation/spam.h"
 
 #define LEVEL 3 /* of compression: the cells are mostly zeros */
+
+static const char purpose[] = "tidemark share";
 
 uint64_t
 tide_share_generation(uint64_t ms, uint64_t span_ms)
@@ -172,7 +175,8 @@ tide_share_most(const struct tide_counting_shape *s, uint64_t reports)
 	    (sizeof(uint64_t) + ZSTD_compressBound(tide_counting_bytes(s))) +
 	    sizeof(uint64_t) +
 	    ZSTD_compressBound(
-		(size_t)reports * sizeof(struct tide_shared_report));
+		(size_t)reports * sizeof(struct tide_shared_report)) +
+	    TIDE_SEAL_SIZE;
 }
 
 static uint64_t
@@ -200,8 +204,23 @@ add_part(char *file, size_t *at, const void *words, size_t bytes,
 	return 0;
 }
 
+/* Of the head as it will be, and of what lies behind it. */
+static void
+seal_file(struct tide_share_head *h, const struct tide_hash_key *key,
+    char *file, size_t at)
+{
+	h->magic = TIDE_SHARE_MAGIC;
+	h->format = TIDE_SHARE_FORMAT;
+	h->packed = at - sizeof *h;
+	h->packed_check = tide_hash_check(file + sizeof *h, at - sizeof *h);
+	h->check = head_check(h);
+	memcpy(file, h, sizeof *h);
+	tide_hash_key_seal(key, purpose, file, at, (uint8_t *)file + at);
+}
+
 void *
-tide_share_pack(struct tide_share *s, size_t *size, struct tide_err *err)
+tide_share_pack(struct tide_share *s, const struct tide_hash_key *key,
+    size_t *size, struct tide_err *err)
 {
 	struct tide_share_head *h = &s->head;
 	char *file = malloc(tide_share_most(&h->shape, h->reports));
@@ -224,14 +243,59 @@ tide_share_pack(struct tide_share *s, size_t *size, struct tide_err *err)
 		free(file);
 		return NULL;
 	}
-	h->magic = TIDE_SHARE_MAGIC;
-	h->format = TIDE_SHARE_FORMAT;
-	h->packed = at - sizeof *h;
-	h->packed_check = tide_hash_check(file + sizeof *h, at - sizeof *h);
-	h->check = head_check(h);
-	memcpy(file, h, sizeof *h);
-	*size = at;
+	seal_file(h, key, file, at);
+	*size = at + TIDE_SEAL_SIZE;
 	return file;
+}
+
+static int
+check_seal(const struct tide_share_head *h, size_t size,
+    const struct tide_hash_key *key, struct tide_err *err)
+{
+	const uint8_t *is = (const uint8_t *)h + size - TIDE_SEAL_SIZE;
+	uint8_t want[TIDE_SEAL_SIZE];
+
+	tide_hash_key_seal(key, purpose, h, size - TIDE_SEAL_SIZE, want);
+	if (sodium_memcmp(is, want, sizeof want) != 0)
+		return tide_err_set(err,
+		    "has a seal that is not of our hash key: somebody without "
+		    "it has made or changed this file");
+	return 0;
+}
+
+static int
+check_format(const struct tide_share_head *h, bool sealed, struct tide_err *err)
+{
+	if (h->format == TIDE_SHARE_FORMAT ||
+	    (h->format == TIDE_SHARE_UNSEALED && !sealed))
+		return 0;
+	if (h->format == TIDE_SHARE_UNSEALED)
+		return tide_err_set(err,
+		    "has no seal: it comes from a Tidemark before 0.3; "
+		    "upgrade that server and export anew");
+	return tide_err_set(
+	    err, "is of format %u, not %u", h->format, TIDE_SHARE_FORMAT);
+}
+
+/* Bytes behind the header, but for the seal. */
+static size_t
+packed_size(const struct tide_share_head *h, size_t size)
+{
+	size_t seal = h->format == TIDE_SHARE_UNSEALED ? 0 : TIDE_SEAL_SIZE;
+
+	size -= sizeof *h;
+	return size > seal ? size - seal : 0;
+}
+
+static int
+check_key(const struct tide_share_head *h, size_t size,
+    const struct tide_share_ours *ours, struct tide_err *err)
+{
+	if (h->fingerprint != ours->fingerprint)
+		return tide_err_set(err,
+		    "was made with another hash key: servers that exchange "
+		    "counts share one (tidemark export --key)");
+	return check_seal(h, size, ours->key, err);
 }
 
 static int
@@ -240,10 +304,6 @@ check_settings(const struct tide_share_head *h,
 {
 	const struct tide_counting_shape *a = &h->shape, *b = &ours->shape;
 
-	if (h->fingerprint != ours->fingerprint)
-		return tide_err_set(err,
-		    "was made with another hash key: servers that exchange "
-		    "counts share one (tidemark export --key)");
 	if (a->cells != b->cells || a->positions != b->positions ||
 	    a->bits != b->bits)
 		return tide_err_set(err,
@@ -266,24 +326,29 @@ int
 tide_share_check(const struct tide_share_head *h, size_t size,
     const struct tide_share_ours *ours, struct tide_err *err)
 {
+	size_t packed;
+
 	if (size < sizeof *h)
 		return tide_err_set(err, "is no export, or truncated");
 	if (h->magic != TIDE_SHARE_MAGIC)
 		return tide_err_set(err, "is no export of Tidemark's");
-	if (h->format != TIDE_SHARE_FORMAT)
-		return tide_err_set(err, "is of format %u, not %u", h->format,
-		    TIDE_SHARE_FORMAT);
+	if (check_format(h, ours != NULL, err) < 0)
+		return -1;
 	if (h->check != head_check(h))
 		return tide_err_set(err, "its header is damaged");
-	if (h->packed != size - sizeof *h)
+	packed = packed_size(h, size);
+	if (h->packed != packed)
 		return tide_err_set(err, "is %s",
-		    h->packed > size - sizeof *h ? "truncated" : "too long");
-	if (h->packed_check != tide_hash_check(h + 1, size - sizeof *h))
+		    h->packed > packed ? "truncated" : "too long");
+	if (h->packed_check != tide_hash_check(h + 1, packed))
 		return tide_err_set(err, "is damaged");
 	if (h->parts > TIDE_SHARE_PARTS || h->reports > TIDE_SHARE_REPORTS ||
 	    h->origin == 0 || h->sequence == 0 || h->since >= h->sequence)
 		return tide_err_set(err, "contradicts itself");
-	return ours != NULL ? check_settings(h, ours, err) : 0;
+	if (ours == NULL)
+		return 0;
+	return check_key(h, size, ours, err) < 0 ? -1
+						 : check_settings(h, ours, err);
 }
 
 struct rest {
@@ -361,7 +426,8 @@ tide_share_unpack(struct tide_share *s, const void *file, size_t size,
 		return -1;
 	s->head = h;
 	if (read_parts(s,
-		(struct rest){ (const char *)file + sizeof h, size - sizeof h },
+		(struct rest){
+		    (const char *)file + sizeof h, packed_size(&h, size) },
 		err) == 0)
 		return 0;
 	tide_share_free(s);

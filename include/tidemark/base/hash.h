@@ -40,6 +40,14 @@ tide_hash_key_show(const struct tide_hash_key *, char text[TIDE_HASH_KEY_TEXT]);
 int
 tide_hash_key_read(struct tide_hash_key *, const char *path, struct tide_err *);
 
+/*
+ * A seal that only who has the key can make or check: BLAKE2b under a key
+ * derived from it for that purpose.
+ */
+#define TIDE_SEAL_SIZE 32
+void tide_hash_key_seal(const struct tide_hash_key *, const char *purpose,
+    const void *, size_t, uint8_t seal[TIDE_SEAL_SIZE]);
+
 struct tide_hash tide_hash(const struct tide_hash_key *, const void *, size_t);
 
 /* Unkeyed, for checksums of what we store. */

@@ -24,6 +24,10 @@
  * A generation is told by its number since 1970: spans are aligned to the
  * clock, so that servers with one bulk_span turn together (bulk.h).
  *
+ * At its end a file has a seal (BLAKE2b) under the shared hash key: who has
+ * seen a file but not the key can make or change none.  Checksums alone, which
+ * say what is wrong with a file that suffered on its way, anybody can compute.
+ *
  * Prints nothing, opens nothing: bytes in, bytes out.
  */
 #ifndef TIDEMARK_SHARE_H
@@ -38,7 +42,8 @@
 #include "tidemark/reputation/signature.h"
 
 #define TIDE_SHARE_MAGIC 0x6572616873646974ull /* "tidshare" */
-#define TIDE_SHARE_FORMAT 1u
+#define TIDE_SHARE_FORMAT 2u
+#define TIDE_SHARE_UNSEALED 1u	  /* of 0.2: still among our own exports */
 #define TIDE_SHARE_REPORTS 65536u /* in one file; older ones stay behind */
 #define TIDE_SHARE_PARTS 2u	  /* this generation and the one before */
 
@@ -57,7 +62,7 @@ struct tide_share_head {
 	uint64_t reports;		       /* behind the parts */
 	uint64_t reports_until; /* number of the last one there is */
 	uint64_t builds_on;	/* a bit for each part that `since` had, too */
-	uint64_t packed;	/* bytes that follow */
+	uint64_t packed;	/* bytes that follow, but for the seal */
 	uint64_t packed_check;	/* XXH3 of them */
 	uint64_t check;		/* XXH3 of all before it */
 };
@@ -65,6 +70,7 @@ _Static_assert(sizeof(struct tide_share_head) == 152, "no padding");
 
 /* What must agree. */
 struct tide_share_ours {
+	const struct tide_hash_key *key;
 	uint64_t fingerprint, origin, span_ms;
 	struct tide_counting_shape shape;
 };
@@ -110,13 +116,17 @@ void tide_share_free(struct tide_share *);
  */
 void tide_share_subtract(struct tide_share *, const struct tide_share *base);
 
-/* The file, to be freed; NULL with a sentence.  Fills in the checks. */
-void *tide_share_pack(struct tide_share *, size_t *size, struct tide_err *);
+/* The file, to be freed; NULL with a sentence.  Fills in checks and seal. */
+void *tide_share_pack(struct tide_share *, const struct tide_hash_key *,
+    size_t *size, struct tide_err *);
 
 /* The largest file there can be, with so many reports. */
 size_t tide_share_most(const struct tide_counting_shape *, uint64_t reports);
 
-/* A header and what follows it: whole, ours, of our sizes? */
+/*
+ * A header and what follows it: whole, sealed, of our sizes?  Without `ours`
+ * only whether it is whole: the seal is not looked at.
+ */
 int tide_share_check(const struct tide_share_head *, size_t size,
     const struct tide_share_ours *, struct tide_err *);
 

@@ -2,6 +2,7 @@
  * t_share - files of counts: packed, damaged, merged in and out of order;
  * what a neighbour's deltas add up to.
  */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@ static struct tide_config config;
 static struct tide_archive archive;
 static struct tide_counting_shape shape;
 static struct tide_share_ours ours;
+static const struct tide_hash_key secret = { { 7, 8, 9 } };
 static uint64_t seed = 7;
 
 static void
@@ -33,9 +35,11 @@ start(void)
 	fixture_config(&config);
 	fixture_open_archive(&config, &archive);
 	shape = tide_counting_size(200, 0.01, 5);
-	ours = (struct tide_share_ours){
-		.fingerprint = 77, .origin = 1, .span_ms = SPAN, .shape = shape
-	};
+	ours = (struct tide_share_ours){ .key = &secret,
+		.fingerprint = 77,
+		.origin = 1,
+		.span_ms = SPAN,
+		.shape = shape };
 }
 
 static void
@@ -123,7 +127,7 @@ static void *export(struct server *s, bool delta, size_t *size)
 		now.head.since = s->sequence - 1;
 		tide_share_subtract(&now, &s->last);
 	}
-	file = tide_share_pack(&now, size, &err);
+	file = tide_share_pack(&now, &secret, size, &err);
 	CHECK(file != NULL);
 	tide_share_free(&now);
 	tide_share_free(&s->last);
@@ -209,6 +213,66 @@ refused(const void *file, size_t size, const struct tide_share_ours *o,
 	CHECK(tide_share_unpack(&in, file, size, o, &err) < 0);
 	CHECK_MSG(
 	    strstr(err.text, why) != NULL, "«%s», not «%s»", err.text, why);
+}
+
+/* What somebody without the key makes of a file that they have seen. */
+static void
+test_forged(void)
+{
+	static const struct tide_hash_key other = { { 7, 8, 10 } };
+	struct tide_share_ours o;
+	struct tide_share in;
+	struct tide_err err;
+	struct server s;
+	size_t size;
+	void *file, *forged;
+
+	start();
+	server_start(&s, 5);
+	see(&s, 1, 3);
+	file = export(&s, false, &size);
+	CHECK_INT(tide_share_unpack(&in, file, size, NULL, &err), 0);
+	in.head.origin = 6;
+	memset(in.words[0], 0x11, tide_counting_bytes(&shape));
+	forged = tide_share_pack(&in, &other, &size, &err);
+	refused(forged, size, &ours, "seal");
+	o = ours, o.key = &other; /* the checksums are right */
+	tide_share_free(&in);
+	CHECK_INT(tide_share_unpack(&in, forged, size, &o, &err), 0);
+	tide_share_free(&in);
+	free(file);
+	free(forged);
+	server_end(&s);
+	end();
+}
+
+/* A file of 0.2 has none: a neighbour's is refused, our own is still read. */
+static void
+test_unsealed(void)
+{
+	struct tide_share_head *h;
+	struct tide_share in;
+	struct tide_err err;
+	struct server s;
+	size_t size;
+	void *file;
+
+	start();
+	server_start(&s, 5);
+	see(&s, 1, 3);
+	file = export(&s, false, &size);
+	h = file;
+	h->format = TIDE_SHARE_UNSEALED;
+	h->check = tide_hash_check(h, offsetof(struct tide_share_head, check));
+	size -= TIDE_SEAL_SIZE;
+	refused(file, size, &ours, "export anew");
+	CHECK_INT(tide_share_unpack(&in, file, size, NULL, &err), 0);
+	CHECK(memcmp(in.words[0], (void *)s.cells,
+		  tide_counting_bytes(&shape)) == 0);
+	tide_share_free(&in);
+	free(file);
+	server_end(&s);
+	end();
 }
 
 static void
@@ -434,7 +498,7 @@ test_reports(void)
 	s.head.span_ms = SPAN;
 	s.head.origin = 9;
 	s.head.sequence = 1;
-	file = tide_share_pack(&s, &size, &err);
+	file = tide_share_pack(&s, &secret, &size, &err);
 	CHECK_MSG(tide_share_unpack(&in, file, size, &ours, &err) == 0, "%s",
 	    err.text);
 	CHECK_INT(in.head.reports, 3);
@@ -523,6 +587,8 @@ test_me(void)
 }
 
 CHECK_CASES({ "every truncation and bit flip is refused", test_damage },
+    { "without the key nobody makes one", test_forged },
+    { "without a seal: ours, or none", test_unsealed },
     { "other settings are refused, with which", test_settings },
     { "once each, and in order", test_order },
     { "a whole file after a loss at its origin", test_loss_at_origin },
