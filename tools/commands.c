@@ -294,7 +294,9 @@ static const struct command commands[] = {
 	    "error.\n",
 	    run_reload },
 	{ "setup",
-	    "sendmail | postfix [--apply | --undo | --check] [--json]\n"
+	    "sendmail | postfix\n"
+	    "                [--apply | --undo [--if-unchanged] | --check] "
+	    "[--json]\n"
 	    "                [--mc FILE] [--cf FILE] [--main-cf DIR]\n"
 	    "                [--program FILE]",
 	    "attach Tidemark to the mail server, or find what is wrong",
@@ -305,6 +307,9 @@ static const struct command commands[] = {
 	    "as\n"
 	    "                     FILE.tidemark-DATE\n"
 	    "      --undo         put all of that back\n"
+	    "      --if-unchanged all of it or nothing: only if nobody has "
+	    "changed\n"
+	    "                     one of the files since\n"
 	    "      --check        look at what is there, and say what is "
 	    "wrong\n"
 	    "      --mc FILE      sendmail.mc (default /etc/mail/sendmail.mc)\n"

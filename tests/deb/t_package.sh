@@ -303,6 +303,31 @@ page_is_gone()
 		! box ls -d /run/tidemark-web
 }
 
+# ---- a Postfix it is attached to ---------------------------------------------
+
+# Its files only; nobody reads them.
+attach_to_postfix()
+{
+	box sh -c 'mkdir -p /etc/postfix && cd /etc/postfix &&
+	    echo "compatibility_level = 3.6" >main.cf &&
+	    echo "smtp inet n - n - - smtpd" >master.cf && cp master.cf was.cf &&
+	    printf "#!/bin/sh\n" >/srv/box/postconf &&
+	    chmod 755 /srv/box/postconf' &&
+		tidemark setup postfix --apply --program /srv/box/postconf &&
+		is_attached
+}
+
+is_attached()
+{
+	box grep external.sock /etc/postfix/master.cf
+}
+
+is_detached()
+{
+	box diff /etc/postfix/was.cf /etc/postfix/master.cf &&
+		box rm -r /etc/postfix
+}
+
 # ---- egress ------------------------------------------------------------------
 
 in_kernel()
@@ -394,12 +419,17 @@ check "the page, too, is restarted" page_restarted
 check "and shows what is there now" within 30 page /state.json '"at_work":true'
 check "it is purged, and gone" page_is_gone
 
+check "it is attached to a Postfix" attach_to_postfix
+check "another upgrade" install_deb /srv/box/tidemark_9.1.deb
+check "leaves it attached" is_attached
+
 check "egress: a list" tidemark egress deny add 203.0.113.9
 check "its unit starts" box systemctl start tidemark-egress
 check "and the list is in the kernel" within 30 in_kernel
 
 check "it is removed; what is ours stays" removed
 check "nothing is left in the kernel" fails in_kernel
+check "nor in a mail server's files" is_detached
 check "it comes back" install_deb /srv/box/tidemark_9.1.deb
 check "and remembers" tidemark query --from early@x.example
 check "it is purged" box dpkg -P tidemark

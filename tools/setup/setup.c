@@ -20,6 +20,7 @@ enum {
 	OPT_APPLY = OPT_OWN,
 	OPT_UNDO,
 	OPT_CHECK,
+	OPT_IF_UNCHANGED,
 	OPT_MC,
 	OPT_CF,
 	OPT_MAIN,
@@ -30,6 +31,7 @@ static const struct option longs[] = {
 	{ "apply", no_argument, NULL, OPT_APPLY },
 	{ "undo", no_argument, NULL, OPT_UNDO },
 	{ "check", no_argument, NULL, OPT_CHECK },
+	{ "if-unchanged", no_argument, NULL, OPT_IF_UNCHANGED },
 	{ "mc", required_argument, NULL, OPT_MC },
 	{ "cf", required_argument, NULL, OPT_CF },
 	{ "main-cf", required_argument, NULL, OPT_MAIN },
@@ -62,6 +64,9 @@ take_options(struct tool *t, struct setup *s)
 		case OPT_CHECK:
 			choose(t, &what, CHECK);
 			break;
+		case OPT_IF_UNCHANGED:
+			s->all_or_nothing = true;
+			break;
 		case OPT_MC:
 			s->mc = optarg;
 			break;
@@ -76,6 +81,8 @@ take_options(struct tool *t, struct setup *s)
 			break;
 		}
 	}
+	if (s->all_or_nothing && what != UNDO)
+		tool_misused(t, "--if-unchanged belongs to --undo");
 	return what;
 }
 

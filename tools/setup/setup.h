@@ -26,6 +26,7 @@ struct setup {
 	const char *mc, *cf, *submit; /* sendmail's */
 	const char *main_dir;	      /* Postfix's */
 	const char *program;	      /* sendmail or postconf; NULL: look */
+	bool all_or_nothing;	      /* --undo */
 	unsigned found[SETUP_SEVERITIES];
 };
 

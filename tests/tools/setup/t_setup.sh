@@ -697,6 +697,64 @@ check "all is as it was" eval "snapshot | diff '$D/0' -"
 check "folders that were made are gone" test ! -e \
 	"$T/etc/systemd/system/tidemark.service.d"
 
+# ---- what the package does when it is removed ------------------------------------
+
+# As dpkg calls it, on the tree.  Of tidemark only setup is let through: the
+# rest is about this machine.
+mkdir -p "$D/bin"
+cat >"$D/bin/tidemark" <<END
+#!/bin/sh
+[ "\$1" = setup ] || exit 0
+exec "$(realpath "$B")/tidemark" --root "\$DPKG_ROOT" "\$@"
+END
+printf '#!/bin/sh\n' >"$D/bin/deb-systemd-invoke"
+chmod 755 "$D/bin/"*
+maintain()
+{
+	script=$1
+	shift
+	[ -n "$T" ] && env PATH="$D/bin:$PATH" DPKG_ROOT="$T" \
+		sh "conf/debian/tidemark.$script" "$@" >"$D/told" 2>&1
+	rc=$?
+	cat "$D/told"
+	return $rc
+}
+stock
+snapshot >"$D/0"
+setup postfix --apply --program "$D/postconf" >/dev/null
+snapshot >"$D/1"
+check "an upgrade of the package changes nothing" maintain prerm upgrade 9
+check "in no file" eval "snapshot | diff '$D/1' -"
+check "and says nothing" test ! -s "$D/told"
+check "its removal is a success" maintain prerm remove
+check "and puts back what --apply wrote" eval "snapshot | diff '$D/0' -"
+check "says so" grep 'files of postfix are as they were' "$D/told"
+check "and that it has to be read" grep 'restart postfix' "$D/told"
+check "no line of it is left" lacks /etc/postfix/ "$D/told"
+check "those of a sendmail that we did not write are told" grep -F \
+	'/etc/mail/sendmail.cf:7:Xtidemark-ext, S=' "$D/told"
+setup postfix --apply --program "$D/postconf" >/dev/null
+echo '# mine' >>"$T/etc/postfix/master.cf"
+snapshot >"$D/1"
+check "a file that was changed since: removal is a success" maintain prerm remove
+check "all or nothing is put back" eval "snapshot | diff '$D/1' -"
+check "the lines that have to go are told" grep -F \
+	'/etc/postfix/master.cf:2:  -o smtpd_milters=unix:/run/other.sock,{unix:/run/tidemark/' \
+	"$D/told"
+check "comments are no such lines" lacks mine "$D/told"
+check "at a purge the kept files are named" maintain postrm purge
+check "as they were before" grep -E \
+	'^  /.*/etc/postfix/master.cf: /.*/master.cf.tidemark-[0-9]' "$D/told"
+check "a record is kept no longer" test ! -e "$T/etc/tidemark"
+printf '#!/bin/sh\nexit 1\n' >"$D/bin/tidemark"
+stock
+mkdir -p "$T/etc/tidemark"
+echo nonsense >"$T/etc/tidemark/setup-postfix.undo"
+check "whatever happens, removal is a success" maintain prerm remove
+rm -f "$T/etc/tidemark/setup-postfix.undo"
+
+# ---- Postfix: other filters ------------------------------------------------------
+
 # Other filters stay as they are written; what we could not write again is
 # left to somebody who can.
 others()
