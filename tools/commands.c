@@ -259,8 +259,9 @@ static const struct command commands[] = {
 	{ "size",
 	    "leaky --limit M/T [--leak TIME | --depth K] [--json]\n"
 	    "       tidemark size tokens --burst B --rate R [--json]\n"
-	    "       tidemark size tokens --most M/T --sustained R [--json]",
-	    "work out limits, and what they let through",
+	    "       tidemark size tokens --most M/T --sustained R [--json]\n"
+	    "       tidemark size [map] [--json]",
+	    "work out limits, and what they let through; or the live map",
 	    "      --limit M/T    at most M in T, as 100/1h\n"
 	    "      --leak TIME    one drop leaks each; gives the depth\n"
 	    "      --depth K      how much at once (default M/2); gives the "
@@ -270,6 +271,8 @@ static const struct command commands[] = {
 	    "      --most M/T     at most M in T; with\n"
 	    "      --sustained R  gives the burst\n"
 	    "\n"
+	    "map: how large the live map is with these settings, region by "
+	    "region.\n"
 	    "Exits 0 if it fits, 1 if not, with the arithmetic, 2 on an "
 	    "error.\n",
 	    run_size },

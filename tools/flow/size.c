@@ -1,5 +1,5 @@
 /*
- * size - the formulas behind limits, in both directions.
+ * size - the formulas behind limits, in both directions; and of the map.
  */
 #include <stdio.h>
 #include <string.h>
@@ -7,8 +7,11 @@
 #include "../read/json.h"
 #include "../read/output.h"
 #include "../tool.h"
+#include "tidemark/archive/live.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/units.h"
+#include "tidemark/map/head.h"
+#include "tidemark/map/regions.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/settings/sizing.h"
 
@@ -180,6 +183,87 @@ size_tokens(const struct tool *t, const struct given *g)
 	return TOOL_OK;
 }
 
+/* ---- the live map ------------------------------------------------------ */
+
+/* What each region is for, and the settings that make it larger. */
+static const struct room {
+	const char *what, *settings;
+} rooms[TIDE_REGIONS] = {
+	[TIDE_REGION_CONTROL] = { "who is at work", "" },
+	[TIDE_REGION_ACCEPTOR] = { "connections, lapses", "" },
+	[TIDE_REGION_SLOTS] = { "workers", "max_workers" },
+	[TIDE_REGION_COUNTERS] = { "counters", "" },
+	[TIDE_REGION_WINDOW0] = { "what passes now",
+	    "window_senders window_recipients window_error memory_size" },
+	[TIDE_REGION_WINDOW1] = { "what is being sealed", "the same" },
+	[TIDE_REGION_FLOW] = { "leaky buckets: books", "max_buckets" },
+	[TIDE_REGION_BUCKETS] = { "leaky buckets", "max_buckets" },
+	[TIDE_REGION_MAILBOXES] = { "new buckets on their way", "max_workers" },
+	[TIDE_REGION_BANS] = { "bans", "max_bans" },
+	[TIDE_REGION_TOKENS] = { "allowances", "max_accounts" },
+	[TIDE_REGION_DISTINCT] = { "different recipients, clients",
+	    "max_accounts" },
+	[TIDE_REGION_DECISIONS] = { "the last decisions", "max_decisions" },
+	[TIDE_REGION_ADDRESSES] = { "spam addresses",
+	    "addresses_capacity addresses_error addresses_form" },
+	[TIDE_REGION_BULK] = { "copies, counted here",
+	    "bulk_keys bulk_error bulk_bits" },
+	[TIDE_REGION_NEIGHBOURS] = { "copies, counted elsewhere", "the same" },
+	[TIDE_REGION_LATENCY] = { "latencies", "" },
+	[TIDE_REGION_HISTORY] = { "the last hour", "" },
+	[TIDE_REGION_SPAM] = { "reported spam",
+	    "spam_reports spam_error spam_generations" },
+};
+
+static void
+put_region(const struct tool *t, unsigned i, uint64_t bytes)
+{
+	char text[SHOW_MAX];
+	struct json j;
+
+	if (t->json) {
+		j = json_record(stdout, "region");
+		json_text(&j, "name", tide_region[i].name);
+		json_number(&j, "bytes", bytes);
+		json_text(&j, "settings", rooms[i].settings);
+		json_record_end(&j);
+		return;
+	}
+	printf("%10s  %-10s %-*s%s\n", show_bytes(bytes, text, sizeof text),
+	    tide_region[i].name, rooms[i].settings[0] != '\0' ? 30 : 0,
+	    rooms[i].what, rooms[i].settings);
+}
+
+static int
+size_map(const struct tool *t)
+{
+	static struct tide_config config;
+	struct tide_map_head head;
+	uint64_t bytes, sum = 0;
+	char text[SHOW_MAX];
+	struct json j;
+	unsigned i;
+
+	if (tool_places(t, &config) < 0)
+		return TOOL_ERROR;
+	tide_live_plan(&config, &head);
+	for (i = 0; i < TIDE_REGIONS; i++) {
+		bytes = tide_map_region_length(i, &head);
+		sum += bytes;
+		put_region(t, i, bytes);
+	}
+	if (t->json) {
+		j = json_record(stdout, "size");
+		json_text(&j, "kind", "map");
+		json_number(&j, "bytes", sum);
+		json_record_end(&j);
+	} else {
+		printf("%10s  in all, in memory that all processes share\n",
+		    show_bytes(sum, text, sizeof text));
+	}
+	return TOOL_OK;
+}
+
 /* ---- from here --------------------------------------------------------- */
 
 static void
@@ -207,16 +291,21 @@ read_options(struct tool *t, struct given *g)
 int
 run_size(struct tool *t)
 {
-	static const char *const names[] = { "leaky", "tokens", NULL };
+	enum { LEAKY, TOKENS, MAP };
+	static const char *const names[] = { "leaky", "tokens", "map", NULL };
 	struct given g = { 0 };
 	const char *what;
-	bool leaky;
+	bool leaky, tokens;
+	size_t which;
 
 	read_options(t, &g);
-	what = tool_arguments(t, 1)[0];
-	leaky = tool_choice(t, NULL, what, names) == 0;
-	if (leaky ? g.burst || g.rate || g.most || g.sustained
-		  : g.limit || g.leak || g.depth)
+	what = t->argc > optind ? tool_arguments(t, 1)[0] : "map";
+	which = tool_choice(t, NULL, what, names);
+	leaky = g.limit || g.leak || g.depth;
+	tokens = g.burst || g.rate || g.most || g.sustained;
+	if ((leaky && which != LEAKY) || (tokens && which != TOKENS))
 		tool_misused(t, "that option is not for %s", what);
-	return leaky ? size_leaky(t, &g) : size_tokens(t, &g);
+	return which == LEAKY ? size_leaky(t, &g)
+	    : which == TOKENS ? size_tokens(t, &g)
+			      : size_map(t);
 }

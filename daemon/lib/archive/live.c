@@ -57,16 +57,10 @@ plan_addresses(const struct tide_config *c)
 		.counting = c->addresses_form == TIDE_FORM_COUNTING };
 }
 
-static int
-plan_head(
-    struct opening *o, const struct tide_hash_key *key, struct tide_err *err)
+void
+tide_live_plan(const struct tide_config *c, struct tide_map_head *h)
 {
-	const struct tide_config *c = o->config;
-	struct tide_map_head *h = &o->head;
-
 	memset(h, 0, sizeof *h);
-	h->made_ms = tide_clock_wall_ms();
-	h->key = *key;
 	h->senders = tide_bloom_size(c->window_senders, c->window_error);
 	h->recipients = tide_bloom_size(c->window_recipients, c->window_error);
 	plan_content(h, c);
@@ -80,6 +74,17 @@ plan_head(
 	tide_config_names(c, &h->profiles);
 	h->spam =
 	    tide_spam_size(c->spam_reports, c->spam_error, c->spam_generations);
+}
+
+static int
+plan_head(
+    struct opening *o, const struct tide_hash_key *key, struct tide_err *err)
+{
+	struct tide_map_head *h = &o->head;
+
+	tide_live_plan(o->config, h);
+	h->made_ms = tide_clock_wall_ms();
+	h->key = *key;
 	read_boot_id(h->boot_id);
 	if (getrandom(&h->instance, sizeof h->instance, 0) !=
 	    (ssize_t)sizeof h->instance)

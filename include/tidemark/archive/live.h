@@ -28,6 +28,7 @@
 
 #include "tidemark/settings/config.h"
 #include "tidemark/base/hash.h"
+#include "tidemark/map/head.h"
 #include "tidemark/map/map.h"
 
 enum tide_live_result {
@@ -54,5 +55,8 @@ tide_live_open(const struct tide_config *, const struct tide_hash_key *,
 /* It holds what it is to (F4, F5). */
 int tide_live_publish(
     const struct tide_config *, struct tide_map *, struct tide_err *);
+
+/* The sizes and profiles of a map with these settings, and nothing else. */
+void tide_live_plan(const struct tide_config *, struct tide_map_head *);
 
 #endif
