@@ -162,6 +162,57 @@ postfix_part()
 	check "it would have noticed a wrong name" unknown_is_noticed
 }
 
+# ---- the README ---------------------------------------------------------------
+
+# Line by line, but for other filters and where the sockets lie.
+readme_like_snippet()
+{
+	for f in README.md "$snippet"; do
+		sed -n "s/^ *\(MAIL_FILTER\|DAEMON_OPTIONS\)(/\1(/p" "$f" |
+			grep tidemark- | sed -e 's/dnl$//' \
+			-e 's|/run/tidemark|TIDEMARK_DIR|' \
+			-e "s/\(Filters=\)[^']*\(tidemark-...\)[^']*/\1\2/" \
+			>"$work/${f##*/}"
+	done
+	[ -s "$work/README.md" ] &&
+		diff "$work/README.md" "$work/${snippet##*/}"
+}
+
+# A text of fewer than 63 letters and digits is refused.
+texts_are_long_enough()
+{
+	perl -0777 -ne 'while (/query (?:--guess \w+ )?--text (["\x27])(.*?)\1/sg) {
+			$n++;
+			for my $piece (split / \* /, $2) {
+				(my $bare = $piece) =~ s/[^a-z0-9]//gi;
+				next if $piece =~ /^TEXT/ || length $bare >= 63;
+				print "$ARGV: $piece\n";
+				$short = 1;
+			}
+		}
+		END { exit($n >= 4 && !$short ? 0 : 1) }' \
+		README.md tools/man/tidemark-query.1
+}
+
+# Within a fifth: a region that grows a little is no news.
+megabytes_are_true()
+{
+	said=$(sed -n 's/.*keeps, in \([0-9]*\) megabytes of.*/\1/p' README.md)
+	is=$("$B/tidemark" --root "$work" size --json |
+		sed -n 's/.*"kind":"map","bytes":\([0-9]*\).*/\1/p')
+	echo "said $said, is $is"
+	[ "$((is * 5 / 1000000))" -le "$((said * 6))" ] &&
+		[ "$((is * 5 / 1000000))" -ge "$((said * 4))" ]
+}
+
+work=$(mktemp -d) || exit 2
+B=${B:-build}
+check "the README's lines for sendmail are the snippet's" readme_like_snippet
+check "every text that is asked for in the manual is long enough" \
+	texts_are_long_enough
+check "the live map is as large as the README says" megabytes_are_true
+rm -rf "$work"
+
 sendmail_part
 postfix_part
 tap_end
