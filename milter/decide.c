@@ -69,6 +69,7 @@ count_message(const struct message *m, const struct tide_verdict *v,
 	session_count(TIDE_COUNT_RECIPIENTS_REFUSED, m->refused);
 	session_count(TIDE_COUNT_RECIPIENTS_FORGOTTEN, m->forgotten);
 	session_count(TIDE_COUNT_CONTENT_BLOCKED, m->blocked);
+	session_count(TIDE_COUNT_CONTENT_FLAGGED, m->flagged && !m->blocked);
 	session_count(TIDE_COUNT_MESSAGES_CUT, m->cut != 0);
 	session_count(TIDE_COUNT_BYPASSED, f->bypassed);
 	session_count(TIDE_COUNT_FAILED_OPEN, !f->map_usable);
@@ -99,7 +100,7 @@ charge_accepted(const struct charge *c)
 	return NULL;
 }
 
-/* A blocked one is a drop for both, whatever becomes of it. */
+/* A blocked one is a drop for both groups, whatever becomes of it. */
 static const char *
 charge_blocked(const struct charge *c)
 {
@@ -124,8 +125,10 @@ end_content(struct message *m, struct tide_harvest *h, unsigned *profile)
 }
 
 /*
- * What is known of the message's content and sender.  A finding that blocks,
- * or refuses for good, makes it one blocked for its content.
+ * What is known of the message's content and sender.  A finding of reputation
+ * that blocks, or refuses for good, makes it one blocked for its content.
+ * Copies do not: others may have sent the first twenty, so that nobody but the
+ * text itself has anything to answer for.
  */
 static void
 find(struct message *m, struct tide_facts *f)
@@ -139,20 +142,21 @@ find(struct message *m, struct tide_facts *f)
 	f->found =
 	    tide_verdict_weightier(reputation_found(&m->repute), m->bulk.found);
 	m->blocked |= reputation_blocks(&m->repute);
-	if (m->bulk.found.reason != NULL &&
-	    (m->bulk.found.action == TIDE_ACTION_BLOCK ||
-		m->bulk.found.action == TIDE_ACTION_REJECT))
-		m->blocked = true;
 }
 
-/* The group that has overflowed, or NULL.  What is put off pays nothing. */
+/*
+ * The group that has overflowed, or NULL.  What is put off pays nothing; what
+ * passes is a drop for the OK groups, blocked or not: no header buys a way
+ * round them.
+ */
 static const char *
 charge_message(const struct message *m, const struct tide_facts *f)
 {
-	if (m->blocked)
-		return charge_blocked(&session.charge);
-	return tide_verdict_is_refused(f) ? NULL
-					  : charge_accepted(&session.charge);
+	const char *over = m->blocked ? charge_blocked(&session.charge) : NULL;
+
+	if (over != NULL || tide_verdict_is_refused(f))
+		return over;
+	return charge_accepted(&session.charge);
 }
 
 static void

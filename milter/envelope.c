@@ -174,9 +174,12 @@ session_standing(uint32_t recipients, uint32_t repeats)
 void
 session_header(const char *name, const char *value)
 {
-	const char *rules = session_profile()->content_blocked_header;
+	const struct tide_profile *p = session_profile();
 
-	if (header_matches(rules, name, value))
+	if (!header_matches(p->content_blocked_header, name, value))
+		return;
+	session.message.flagged = true;
+	if (header_has_mark(p->content_blocked_mark, value))
 		session.message.blocked = true;
 }
 

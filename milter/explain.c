@@ -55,12 +55,16 @@ is_charged(enum tide_group g)
 static enum tide_group
 payer(void)
 {
-	bool blocked = session.message.blocked;
-	enum tide_group g = blocked ? TIDE_CBSENDER : TIDE_OKSENDER;
+	static const enum tide_group order[] = { TIDE_CBSENDER, TIDE_CBIP,
+		TIDE_OKSENDER };
+	size_t i;
 
-	if (!session.charge.has_sender || !is_charged(g))
-		g = blocked ? TIDE_CBIP : TIDE_OKIP;
-	return g;
+	for (i = session.message.blocked ? 0 : 2;
+	     i < sizeof order / sizeof *order; i++)
+		if (is_charged(order[i]) &&
+		    (session.charge.has_sender || order[i] == TIDE_CBIP))
+			return order[i];
+	return TIDE_OKIP;
 }
 
 /* Which group paid: the one that overflowed, or the first that was charged. */
@@ -74,8 +78,7 @@ group_of(const struct tide_verdict *v, enum tide_stage stage)
 		if (strcmp(v->reason, tide_group_name[i]) == 0)
 			return (uint8_t)i;
 	if (strcmp(v->reason, "listed") == 0 ||
-	    (strcmp(v->reason, "bulk") == 0 &&
-		v->answer == TIDE_REPLY_TEMPFAIL))
+	    (strcmp(v->reason, "bulk") == 0 && v->answer != TIDE_REPLY_ACCEPT))
 		return TIDE_DECISION_NO_GROUP;
 	if (strcmp(v->reason, "spam") == 0)
 		return is_charged(TIDE_CBSENDER) ? TIDE_CBSENDER
@@ -180,7 +183,9 @@ explain_message(struct tide_verdict *v)
 	    m->held_off - session.allowance.refused,
 	    tide_verdict_name(v->answer), v->reason,
 	    allowance_show(&session.allowance, left, sizeof left), ms, bad,
-	    m->blocked ? " content=blocked" : "",
+	    m->blocked	     ? " content=blocked"
+		: m->flagged ? " content=flagged"
+			     : "",
 	    m->forgotten > 0 ? " forgotten=some" : "",
 	    m->cut != 0 ? " cut=" : "", tide_text_cut_show(m->cut, cut),
 	    reputation_show(&m->repute, listed, sizeof listed),

@@ -1,6 +1,7 @@
 /*
  * headers - rules and headers.
  */
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -32,5 +33,26 @@ header_matches(const char *rules, const char *name, const char *value)
 		if (rule_matches(rules, n, name, value))
 			return true;
 	}
+	return false;
+}
+
+/* A word ends where neither a letter nor a digit goes on. */
+static bool
+ends_word(char c)
+{
+	return !isalnum((unsigned char)c);
+}
+
+bool
+header_has_mark(const char *mark, const char *value)
+{
+	const char *at = value;
+	size_t n = strlen(mark);
+
+	if (n == 0)
+		return false;
+	for (at = strstr(at, mark); at != NULL; at = strstr(at + 1, mark))
+		if ((at == value || ends_word(at[-1])) && ends_word(at[n]))
+			return true;
 	return false;
 }

@@ -14,4 +14,7 @@
  */
 bool header_matches(const char *rules, const char *name, const char *value);
 
+/* Is the mark, unless it is empty, a word of the value?  Letter for letter. */
+bool header_has_mark(const char *mark, const char *value);
+
 #endif

@@ -36,7 +36,8 @@ struct message {
 	uint32_t refused;   /* refused by it otherwise */
 	uint32_t held_off;  /* recipients we refused ourselves */
 	uint32_t forgotten; /* past RECIPIENTS_MOST */
-	bool blocked;	    /* for its content, by a filter before us or us */
+	bool flagged;	    /* by a header that anybody may have written */
+	bool blocked;	    /* for its content, by us or with the mark */
 	uint64_t wire;	    /* bytes of it that we were sent */
 	unsigned cut;	    /* of its content: enum tide_text_cut */
 	struct repute repute;

@@ -39,4 +39,31 @@ matches(void)
 		    cases[i].value);
 }
 
-CHECK_CASES({ "rules and headers", matches })
+static const struct mark_case {
+	const char *mark, *value;
+	bool want;
+} marks[] = {
+	{ "k7Qf2mP9", " blocked k7Qf2mP9", true },
+	{ "k7Qf2mP9", "k7Qf2mP9", true },
+	{ "k7Qf2mP9", "YES; mark=k7Qf2mP9, score=9", true },
+	{ "k7Qf2mP9", "xk7Qf2mP9 k7Qf2mP9", true },
+	{ "k7Qf2mP9", "YES", false },
+	{ "k7Qf2mP9", "k7qf2mp9", false },
+	{ "k7Qf2mP9", "k7Qf2mP9x", false },
+	{ "k7Qf2mP9", "xk7Qf2mP9", false },
+	{ "k7Qf2mP9", "k7Qf2mP", false },
+	{ "", "YES", false },
+	{ "", "", false },
+};
+
+static void
+has_mark(void)
+{
+	for (size_t i = 0; i < LENGTH(marks); i++)
+		CHECK_MSG(header_has_mark(marks[i].mark, marks[i].value) ==
+			marks[i].want,
+		    "%s: %s", marks[i].mark, marks[i].value);
+}
+
+CHECK_CASES({ "rules and headers", matches },
+    { "the mark, whole and letter for letter", has_mark })

@@ -1,7 +1,7 @@
 /*
  * other - somebody else's filter: stock threaded libmilter, one line an event.
  *
- *	other SOCKET LOG
+ *	other SOCKET LOG [headers]
  *
  * A line is "mono_ns=N stage=S daemon=D qid=Q key=value..."; all keys of an
  * event, "-" where there is nothing.  Written with one write(), so lines of
@@ -10,8 +10,13 @@
  * Hooks, by the recipient's local part:
  *	slow-N		sleeps N ms at RCPT
  *	other-refuses	550 at RCPT (also other-refuses-ANYTHING)
- *	spam-ANYTHING	the message gets the header "X-Spam-Flag: YES"
- * Each message gets the header "X-Other: seen".
+ *	spam-ANYTHING	the message is marked, see below
+ * and by the sender's:
+ *	marks-ANYTHING	the message is marked
+ *	inserts-ANYTHING	so, with smfi_insheader() instead of addheader
+ * One that is marked gets "X-Spam-Flag: YES k7Qf2mP9" and "X-Tidemark-Verdict:
+ * blocked k7Qf2mP9".  Each message gets the header "X-Other: seen".  With the
+ * third argument headers are logged, too.
  */
 #include <fcntl.h>
 #include <stdarg.h>
@@ -28,7 +33,17 @@
 #define BACKLOG 512
 
 static int log_fd = -1;
-static char is_spam; /* a session whose private data is this has spam */
+static bool sees_headers;
+
+/* A session's private data points into this: what its message gets. */
+enum { MARKS = 1, INSERTS = 2 };
+static char fate[4];
+
+static bool
+starts(const char *s, const char *prefix)
+{
+	return strncmp(s, prefix, strlen(prefix)) == 0;
+}
 
 static const char *
 macro(SMFICTX *ctx, const char *name)
@@ -75,6 +90,8 @@ at_negotiate(SMFICTX *ctx, unsigned long actions, unsigned long steps,
 	*want_steps = steps &
 	    (SMFIP_RCPT_REJ | SMFIP_NOBODY | SMFIP_NOHDRS | SMFIP_NOEOH |
 		SMFIP_NOUNKNOWN | SMFIP_NOHELO | SMFIP_NODATA);
+	if (sees_headers)
+		*want_steps &= ~(unsigned long)SMFIP_NOHDRS;
 	*w2 = *w3 = 0;
 	return SMFIS_CONTINUE;
 }
@@ -90,7 +107,12 @@ at_connect(SMFICTX *ctx, char *host, _SOCK_ADDR *address)
 static sfsistat
 at_mail(SMFICTX *ctx, char **argv)
 {
-	(void)smfi_setpriv(ctx, NULL);
+	const char *from = argv[0] + (argv[0][0] == '<');
+	int will = starts(from, "marks-") ? MARKS
+	    : starts(from, "inserts-")	  ? MARKS | INSERTS
+					  : 0;
+
+	(void)smfi_setpriv(ctx, &fate[will]);
 	note(ctx, "mail", "from=%s auth=%s", argv[0],
 	    macro(ctx, "{auth_authen}"));
 	return SMFIS_CONTINUE;
@@ -105,12 +127,6 @@ sleep_ms(long ms)
 		continue;
 }
 
-static bool
-starts(const char *s, const char *prefix)
-{
-	return strncmp(s, prefix, strlen(prefix)) == 0;
-}
-
 static sfsistat
 at_rcpt(SMFICTX *ctx, char **argv)
 {
@@ -123,7 +139,7 @@ at_rcpt(SMFICTX *ctx, char **argv)
 	if (starts(to, "slow-"))
 		sleep_ms(strtol(to + 5, NULL, 10));
 	if (starts(to, "spam-"))
-		(void)smfi_setpriv(ctx, &is_spam);
+		(void)smfi_setpriv(ctx, &fate[MARKS]);
 	if (!starts(to, "other-refuses"))
 		return SMFIS_CONTINUE;
 	(void)smfi_setreply(ctx, code, xcode, text);
@@ -131,15 +147,38 @@ at_rcpt(SMFICTX *ctx, char **argv)
 }
 
 static sfsistat
+at_header(SMFICTX *ctx, char *name, char *value)
+{
+	note(ctx, "header", "name=%s value=%s", name, value);
+	return SMFIS_CONTINUE;
+}
+
+static void
+mark(SMFICTX *ctx, bool inserts)
+{
+	static char flag[] = "X-Spam-Flag", yes[] = "YES k7Qf2mP9";
+	static char verdict[] = "X-Tidemark-Verdict",
+		    blocked[] = "blocked k7Qf2mP9";
+
+	if (inserts) {
+		(void)smfi_insheader(ctx, 0, flag, yes);
+		(void)smfi_insheader(ctx, 0, verdict, blocked);
+	} else {
+		(void)smfi_addheader(ctx, flag, yes);
+		(void)smfi_addheader(ctx, verdict, blocked);
+	}
+}
+
+static sfsistat
 at_eom(SMFICTX *ctx)
 {
 	static char name[] = "X-Other", value[] = "seen";
-	static char flag[] = "X-Spam-Flag", yes[] = "YES";
+	const char *will = smfi_getpriv(ctx);
 
 	note(ctx, "eom", "auth=%s", macro(ctx, "{auth_authen}"));
 	(void)smfi_addheader(ctx, name, value);
-	if (smfi_getpriv(ctx) == &is_spam)
-		(void)smfi_addheader(ctx, flag, yes);
+	if (will != NULL && ((will - fate) & MARKS) != 0)
+		mark(ctx, ((will - fate) & INSERTS) != 0);
 	return SMFIS_CONTINUE;
 }
 
@@ -169,6 +208,7 @@ main(int argc, char **argv)
 		.xxfi_connect = at_connect,
 		.xxfi_envfrom = at_mail,
 		.xxfi_envrcpt = at_rcpt,
+		.xxfi_header = at_header,
 		.xxfi_eom = at_eom,
 		.xxfi_abort = at_abort,
 		.xxfi_close = at_close,
@@ -176,10 +216,11 @@ main(int argc, char **argv)
 	};
 	char address[512];
 
-	if (argc != 3) {
-		(void)fputs("usage: other SOCKET LOG\n", stderr);
+	if (argc != 3 && argc != 4) {
+		(void)fputs("usage: other SOCKET LOG [headers]\n", stderr);
 		return 64;
 	}
+	sees_headers = argc == 4;
 	log_fd = open(argv[2], O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
 	if (log_fd == -1) {
 		perror(argv[2]);

@@ -6,7 +6,8 @@
 #	rig_stop		as for sendmail
 #
 # It is unpacked, never installed.  Two services on loopback:
-#	smtp        $RIG_EXT  milter external.sock, MTA-ext; policy ext
+#	smtp        $RIG_EXT  milters other.sock (tests/rig/other.c, started
+#			      here), external.sock, MTA-ext; policy ext
 #	submission  $RIG_INT  milter internal.sock, MTA-int; policy out
 # A client becomes an authenticated one by XCLIENT LOGIN=NAME and a new EHLO,
 # which leaves SASL's files out of it.  alice, bob and postmaster at mx.rig.test
@@ -117,7 +118,7 @@ pf_master()
 {
 	cat <<-END
 		127.0.0.1:$RIG_EXT inet n - n - 50 smtpd
-		  -o smtpd_milters=unix:$RIG/run/external.sock
+		  -o smtpd_milters=unix:$RIG/run/other.sock,unix:$RIG/run/external.sock
 		  -o milter_macro_daemon_name=MTA-ext
 		  -o smtpd_relay_restrictions=
 		  -o smtpd_recipient_restrictions=\$ext_rcpt
@@ -169,7 +170,11 @@ pf_start()
 	# shellcheck disable=SC2046 # two words
 	set -- $(rig_ports)
 	RIG_EXT=$1 RIG_INT=$2
-	pf_folder || return 1
+	rig_compile && pf_folder || return 1
+	rig_spawn other "$rig_build/other" "$RIG/run/other.sock" \
+		"$RIG/other.log"
+	within 20 test -S "$RIG/run/other.sock" &&
+		chmod 666 "$RIG/run/other.sock" || return 1
 	pf_main >"$RIG/conf/main.cf"
 	pf_master >"$RIG/conf/master.cf"
 	rig_spawn master env LD_LIBRARY_PATH="$pf_root/usr/lib/postfix" \

@@ -106,7 +106,8 @@ check "thirteen recipients" many
 check "it counts no further than it can" \
 	tagged to100@sink.test 'X-Tidemark-Bulk: 31+'
 
-settings "" "bulk_mode = enforce;bulk_action = reject" ""
+settings "" "bulk_mode = enforce;bulk_action = reject;cbsender_mode = enforce;
+	cbsender_limit = 2/h;cbsender_leak = 1h;cbip_mode = enforce" ""
 check "refuse it" tidemark reload
 refused()
 {
@@ -115,6 +116,8 @@ refused()
 	grep -q '^<.. 550 5.7.1 Too many copies of this message' "$RIG/dialogue"
 }
 check "refused it is, with a reason" refused
+check "and charged to nobody: the first twenty may have been others'" \
+	same "$(counter drops)" 0
 check "where nothing is tagged, forged tags" rig_send "$RIG_EXT" \
 	other@from.test untagged@sink.test -- \
 	--add-header 'X-Tidemark-Bulk: 99' --body 'Something quite different.'

@@ -1,6 +1,7 @@
 #!/bin/sh
 # t_content.sh - headers and bodies through a real sendmail: read where a
-# profile has a reader, cut where a cap is, and sendmail told to stop.
+# profile has a reader, cut where a cap is, and sendmail told to stop; where
+# headers of another filter arrive.
 set -u
 . tests/lib/tap.sh
 . tests/rig/rig.sh
@@ -58,6 +59,10 @@ send()
 	rig_send "$1" ann@example.org bob@mx.rig.test -- --data "@$2"
 }
 
+# shellcheck source=tests/rig/headers.sh
+. tests/rig/headers.sh
+headers_arrive sendmail
+
 reads 64M
 check "Tidemark starts" launch
 check "a message passes" send "$RIG_EXT" "$RIG/mail"
@@ -92,4 +97,21 @@ check "it is delivered whole all the same" \
 check "the next message on a fresh connection is not cut" \
 	send "$RIG_EXT" "$RIG/mail"
 check "none but one was cut" within 30 same "$(grep -c 'cut=total' "$log")" 1
+
+# ---- the verdict of a filter before us ---------------------------------------
+
+: >"$RIG/mbox/sink"
+settings "memory = off" "$marked;cbsender_mode = dry-run" ""
+check "a mark is taken over" tidemark reload
+for how in marks inserts; do
+	check "a message that the filter $how" forge "$how-2@from.test"
+	check "is blocked by its mark" within 30 logged \
+		"from=<$how-2@.*verdict=accept .*content=blocked"
+done
+check "a forged one passes" forge forger@from.test
+check "and is only flagged" within 30 logged \
+	'from=<forger@.*verdict=accept .*content=flagged'
+check "they are delivered" within 60 delivered '^From forger@from.test'
+check "a header of our name is taken off, with its mark" \
+	lacks 'X-Tidemark-Verdict' "$RIG/mbox/sink"
 tap_end

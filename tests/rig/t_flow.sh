@@ -395,6 +395,19 @@ bypass()
 
 # ---- CB: blocked content ---------------------------------------------------
 
+# flags COUNT FROM - so many messages with a forged header of a filter pass.
+flags()
+{
+	n=$1
+	while [ "$n" -gt 0 ]; do
+		rig_send "$RIG_EXT" "$2" "$ok" -- \
+			--add-header 'X-Spam-Flag: YES' >"$RIG/flags" ||
+			return
+		n=$((n - 1))
+	done
+	cat "$RIG/flags"
+}
+
 # The other filter marks what goes to spam-ANYTHING; it asks for relaying, so
 # the client is 127.0.0.1 here.
 content()
@@ -402,7 +415,7 @@ content()
 	with "$(group cbsender 3 1h)"
 	check "without a rule nobody looks at headers" tally 4 0 "$RIG_EXT" \
 		127.0.0.1 "4xmessage cb0@from.test spam-x@sink.test"
-	rule="content_blocked_header = X-Virus:Found x-spam-flag:yes"
+	rule="content_blocked_header = X-Virus:Found x-spam-flag:yes;content_blocked_mark = k7Qf2mP9"
 	with "$rule;$(group cbsender 3 1h)"
 	check "CBSENDER: two blocked messages pass, the third is refused" \
 		tally 2 2 "$RIG_EXT" 127.0.0.1 \
@@ -417,11 +430,16 @@ content()
 		127.0.0.1 "2xmessage both@from.test spam-x@sink.test" \
 		"3xmessage both@from.test x@sink.test"
 
+	check "who forges the header is not blocked" flags 4 cbf@from.test
+	check "nor banned" no_ban cbf@
+
 	with "$rule;$(group oksender 3 1h)"
-	check "blocked messages do not feed the OK groups" tally 6 1 \
+	check "blocked messages are drops for the OK groups, too" tally 2 2 \
 		"$RIG_EXT" 127.0.0.1 \
-		"4xmessage ok@from.test spam-x@sink.test" \
+		"1xmessage ok@from.test spam-x@sink.test" \
 		"3xmessage ok@from.test x@sink.test"
+	check "a forged header is no way round them" fails flags 3 okf@from.test
+	check "it bans as any mail" banned 'okf@from.test|127.0.0.0/24' OKSENDER
 
 	with "$rule;$(group cbip 3 1s)"
 	check "CBIP: blocked messages of many senders" tally 2 1 "$RIG_EXT" \

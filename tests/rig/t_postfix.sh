@@ -292,6 +292,37 @@ killed()
 	check "and charges again" same "$(level back)" 19
 }
 
+# ---- the verdict of a filter before us ---------------------------------------
+
+verdicts()
+{
+	with "charged_by = milter;$marked;$(group cbsender 3);$(group cbip 9)" ""
+	a_round_later
+	for how in marks inserts; do
+		check "a message that the filter $how" forge "$how-2@from.test"
+		check "is blocked by its mark" within 30 \
+			log_has "from=<$how-2@.*content=blocked"
+	done
+	for _ in 1 2 3 4; do
+		forge forger@from.test >"$RIG/forging"
+	done
+	check "a forged one is only flagged" \
+		log_has 'from=<forger@.*verdict=accept .*content=flagged'
+	check "and bans nobody" fails is_banned forger@
+	check "a filter's bans, in the end" fails forge_often marks-2@from.test
+	check "its sender" within 30 is_banned 'marks-2@from.test|127.0.0.0/24'
+}
+
+forge_often()
+{
+	for _ in 1 2 3; do
+		forge "$1" >"$RIG/forging" || return
+	done
+}
+
+# shellcheck source=tests/rig/headers.sh
+. tests/rig/headers.sh
+headers_arrive Postfix
 policies "" "" ""
 if check "Tidemark starts" launch; then
 	hijacked
@@ -300,6 +331,7 @@ if check "Tidemark starts" launch; then
 	answers
 	incoming
 	both
+	verdicts
 	killed
 fi
 tap_end

@@ -21,9 +21,10 @@
 #include "tidemark/settings/ports.h"
 #include "tidemark/settings/sizing.h"
 
-#define HEADER_CHARS                 \
-	"ABCDEFGHIJKLMNOPQRSTUVWXYZ" \
-	"abcdefghijklmnopqrstuvwxyz0123456789-_"
+#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+#define DIGITS "0123456789"
+#define HEADER_CHARS LETTERS DIGITS "-_"
+#define MARK_LEAST 8u /* of content_blocked_mark */
 
 static const struct place *
 place_of(const struct reading *r, int section, const char *key)
@@ -167,6 +168,31 @@ check_header_rules(struct reading *r, unsigned i)
 			    "such as X-Spam-Flag:YES",
 			    key, word);
 	}
+}
+
+/* As long as what it is to be told from. */
+static void
+check_header_mark(struct reading *r, unsigned i)
+{
+	static const char key[] = "content_blocked_mark";
+	const struct tide_profile *p = &r->config->profile[i];
+	const char *mark = p->content_blocked_mark;
+
+	if (mark[0] != '\0' &&
+	    (strlen(mark) < MARK_LEAST ||
+		mark[strspn(mark, LETTERS DIGITS)] != '\0'))
+		tide_complain(r->complaints, blame_profile(r, i, key),
+		    "%s: «%s» is not %u letters and digits or more", key, mark,
+		    MARK_LEAST);
+	if (mark[0] == '\0' && p->content_blocked_header[0] != '\0' &&
+	    (p->group[TIDE_CBSENDER].mode != TIDE_MODE_OFF ||
+		p->group[TIDE_CBIP].mode != TIDE_MODE_OFF))
+		tide_complain_passable(r->complaints,
+		    blame_profile(r, i, "content_blocked_header"),
+		    "content_blocked_header: anybody can write such a header, "
+		    "so it counts in no group; let your filter write a word "
+		    "that only you know, and set %s",
+		    key);
 }
 
 static void
@@ -359,11 +385,9 @@ check_retention(struct reading *r)
 static bool
 good_table(const char *name)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
-				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-	size_t n = strspn(name, letters);
+	size_t n = strspn(name, LETTERS);
 
-	return n > 0 && n + strspn(name + n, "0123456789_") == strlen(name);
+	return n > 0 && n + strspn(name + n, DIGITS "_") == strlen(name);
 }
 
 static void
@@ -427,6 +451,7 @@ tide_reading_check(struct reading *r)
 			check_daemons(r, i);
 		tide_reading_check_lists(r, i);
 		check_header_rules(r, i);
+		check_header_mark(r, i);
 		check_groups(r, i);
 		check_tokens(r, i);
 		check_charged_by(r, i);

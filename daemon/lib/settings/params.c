@@ -381,8 +381,19 @@ const struct tide_param tide_params[] = {
 	  .fallback = "",
 	  .help = "Headers by which a filter that ran before Tidemark marks "
 		"a message as blocked, each as NAME:BEGINNING without a space, "
-		"such as X-Spam-Flag:YES. Such a message counts in the groups "
-		"CBSENDER and CBIP instead of OKSENDER and OKIP." },
+		"such as X-Spam-Flag:YES. Anybody outside can write such a "
+		"header: it counts towards bans only with "
+		"content_blocked_mark. Without it the message is treated as "
+		"any other, with content=flagged in its log line." },
+	{ PROFILE(content_blocked_mark), RELOAD, .kind = TIDE_PARAM_STRING,
+	  .fallback = "",
+	  .help = "A word of 8 letters and digits or more that your filter "
+		"writes into such a header and outsiders do not know. A "
+		"message with it is a drop in the groups CBSENDER and CBIP, "
+		"beside OKSENDER and OKIP. A header whose name begins with "
+		"X-Tidemark- is taken off again, so that the mark reaches "
+		"nobody: let the filter write, say, X-Tidemark-Verdict: "
+		"blocked and the mark." },
 	GROUP(OKSENDER, oksender, "500/h", "10s", "1h", "each message accepted"),
 	GROUP(OKIP, okip, "2k/h", "2s", "1h", "each message accepted"),
 	GROUP(UNSENDER, unsender, "30/h", "3min", "1h",
@@ -505,8 +516,8 @@ const struct tide_param tide_params[] = {
 	  .fallback = "tag", .choices = check_actions,
 	  .help = "What becomes of it: tag passes it with a header "
 		"X-Tidemark-Bulk, which has the count; tempfail (451); reject "
-		"(550); block passes it as tag does, and counts it in the "
-		"groups CBSENDER and CBIP, as reject does." },
+		"(550). Nobody is banned for it: the first copies may have "
+		"been somebody else's. block is the same as tag here." },
 	{ PROFILE(bulk_counts), RELOAD, .kind = TIDE_PARAM_CHOICE,
 	  .fallback = "message", .choices = bulk_copies,
 	  .help = "What is a copy: the message, or each of its recipients." },

@@ -119,7 +119,8 @@ struct tide_profile {
 	char protected_to[TIDE_WORDS_MAX];    /* mailboxes */
 	char protected_from[TIDE_WORDS_MAX];  /* who may write to them */
 	char content_blocked_header[TIDE_WORDS_MAX]; /* NAME:BEGINNING */
-	uint32_t ipv6_64, ipv6_56, ipv6_48; /* times an address's limit */
+	char content_blocked_mark[TIDE_NAME_MAX]; /* "": nobody is believed */
+	uint32_t ipv6_64, ipv6_56, ipv6_48;	  /* times an address's limit */
 	uint32_t pad;
 	struct tide_limit group[TIDE_GROUPS];
 	uint32_t tokens_mode; /* enum tide_mode */

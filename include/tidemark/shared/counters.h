@@ -102,8 +102,12 @@ X(MESSAGES_TOO_FAST, messages_too_fast, PROFILE, WORKER, \
     "As overflows: tidemark banned, tidemark why KEY") \
 X(CONTENT_BLOCKED, content_blocked, PROFILE, WORKER, \
     "messages blocked for their content, by a filter before us or by us", \
-    "Another filter of yours blocks mail, or ours does (spam, bulk, " \
-    "addresses). cbsender_mode and cbip_mode turn this into limits") \
+    "Another filter of yours blocks mail, or ours does (spam, addresses). " \
+    "cbsender_mode and cbip_mode turn this into limits") \
+X(CONTENT_FLAGGED, content_flagged, PROFILE, WORKER, \
+    "messages with a header of content_blocked_header, but without the mark", \
+    "Outsiders write such headers, and they change nothing. If your own " \
+    "filter's mail is counted here, it does not write content_blocked_mark") \
 X(HOOKS_RUN, hooks_run, PROFILE, COLLECTOR, \
     "runs of ban_hook", \
     "Rises with bans_made, if ban_hook is set") \

@@ -265,6 +265,12 @@ bad_together(void)
 		    "t.conf:2: content_blocked_header: «NO» is not "
 		    "NAME:BEGINNING, without a space, such as "
 		    "X-Spam-Flag:YES\n" },
+		{ "[profile a]\ncontent_blocked_mark = secret7\n",
+		    "t.conf:2: content_blocked_mark: «secret7» is not 8 "
+		    "letters and digits or more\n" },
+		{ "[profile a]\ncontent_blocked_mark = secret-7\n",
+		    "t.conf:2: content_blocked_mark: «secret-7» is not 8 "
+		    "letters and digits or more\n" },
 		{ "[profile a]\ndaemons = MTA-int\n[profile internal]\n",
 		    "t.conf:3: daemons: MTA-int already belongs to "
 		    "[profile a]\n" },
@@ -444,6 +450,20 @@ passable(void)
 	CHECK_STR(config.profile[0].allow_forgeable, "@c.example");
 	CHECK_STR(config.profile[0].protected_to, "boss@b.example");
 	CHECK_STR(config.profile[0].protected_from, "@b.example");
+
+	put("t.conf",
+	    "[profile a]\ncontent_blocked_header = X-Spam-Flag:YES\n"
+	    "cbip_mode = dry-run\n"
+	    "[profile b]\ncontent_blocked_header = X-Spam-Flag:YES\n"
+	    "content_blocked_mark = k7Qf2mP9\ncbip_mode = enforce\n"
+	    "[profile c]\ncontent_blocked_header = X-Spam-Flag:YES\n");
+	CHECK_INT(tide_config_load(&config, "t.conf", &c), -1);
+	CHECK_STR(c.text,
+	    "t.conf:2: content_blocked_header: anybody can write such a "
+	    "header, so it counts in no group; let your filter write a word "
+	    "that only you know, and set content_blocked_mark\n");
+	CHECK(tide_complaints_pass(&c));
+	tide_complaints_free(&c);
 
 	put("t.conf", "log = x\n[profile a]\nallow = nonsense\n");
 	CHECK_INT(tide_config_load(&config, "t.conf", &c), -1);
