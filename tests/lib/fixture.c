@@ -24,6 +24,7 @@
 #include "tidemark/map/window.h"
 #include "tidemark/memory/hbf.h"
 #include "tidemark/settings/config.h"
+#include "tidemark/shared/slots.h"
 
 void
 fixture_config(struct tide_config *c)
@@ -215,7 +216,17 @@ fixture_make_map(const struct tide_config *c, const struct tide_archive *a)
 		tide_live_publish(c, map, &why) == 0,
 	    "%s", why.text);
 	atomic_store(&map->acceptor->pulse_wall_ms, UINT64_MAX / 2);
+	fixture_serve(&map->workers);
 	return map;
+}
+
+void
+fixture_serve(const struct tide_workers *w)
+{
+	uint32_t i;
+
+	for (i = 0; i < w->count; i++)
+		atomic_store(&w->slot[i].state, TIDE_SLOT_SERVING);
 }
 
 bool

@@ -13,6 +13,7 @@
 #include "tidemark/settings/config.h"
 #include "tidemark/map/map.h"
 #include "tidemark/ask/query.h"
+#include "tidemark/shared/slots.h"
 
 #define FIXTURE_MAP_SIZE (64ull << 20)
 
@@ -45,6 +46,9 @@ void fixture_needs_mounts(void);
 void fixture_open_archive(const struct tide_config *, struct tide_archive *);
 struct tide_map *
 fixture_make_map(const struct tide_config *, const struct tide_archive *);
+
+/* All slots have a worker: an epoch in a FREE one means nothing. */
+void fixture_serve(const struct tide_workers *);
 
 /* Remember one message in the open window, as a worker in slot 0 does. */
 bool fixture_pass(struct tide_map *, const char *from, const char *to);

@@ -49,6 +49,8 @@ flow_fixture_make(struct flow_fixture *x, uint32_t buckets,
 	x->slots = x->region[3];
 	x->epoch = (tide_epoch *)(void *)(x->slots + FIXTURE_WORKERS);
 	atomic_store(x->epoch, 1);
+	for (int i = 0; i < (int)FIXTURE_WORKERS; i++)
+		atomic_store(&x->slots[i].state, TIDE_SLOT_SERVING);
 	tide_flow_attach(
 	    &x->flow, x->region[0], x->region[1], x->region[2], &shape);
 	x->flow.epoch = x->epoch;

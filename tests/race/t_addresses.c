@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "fixture.h"
 #include "tidemark/base/bloom.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/hash.h"
@@ -63,6 +64,8 @@ set_up(bool counting)
 		.counting = counting };
 	world = check_shared(sizeof *world);
 	atomic_store(&world->epoch, 1);
+	fixture_serve(
+	    &(struct tide_workers){ .slot = world->slot, .count = READERS });
 	tide_addresses_attach(
 	    &addresses, check_shared(tide_addresses_size(&shape)), &shape);
 	for (which = 0; which < 2; which++) {

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "fixture.h"
 #include "tidemark/base/hash.h"
 #include "tidemark/map/control.h"
 #include "tidemark/map/map.h"
@@ -64,6 +65,7 @@ set_up(void)
 	map.slots = shared->slots;
 	map.workers = (struct tide_workers){ shared->slots, SLOTS,
 		&shared->control.epoch };
+	fixture_serve(&map.workers);
 	atomic_store(&shared->control.epoch, 1);
 	tide_bulk_attach(
 	    map.bulk, &shape, SLOTS, shared->own, shared->neighbours);

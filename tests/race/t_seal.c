@@ -40,6 +40,7 @@
 #include "tidemark/settings/config.h"
 #include "tidemark/shared/counters.h"
 #include "tidemark/shared/epoch.h"
+#include "tidemark/shared/slots.h"
 
 #define WORKERS 3u
 #define MESSAGES 100000u /* a worker's log */
@@ -111,6 +112,7 @@ work(struct tide_map *map, unsigned worker)
 {
 	uint64_t i;
 
+	atomic_store(&map->slots[worker].state, TIDE_SLOT_SERVING);
 	for (i = atomic_load(&shared->next[worker]);
 	     i < MESSAGES && !atomic_load(&shared->stop); i++) {
 		send_one(map, worker, i);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "fixture.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/hash.h"
 #include "tidemark/map/map.h"
@@ -91,6 +92,8 @@ set_up(void)
 	gone = message(2);
 	world = check_shared(sizeof *world);
 	atomic_store(&world->epoch, 1);
+	fixture_serve(
+	    &(struct tide_workers){ .slot = world->slot, .count = READERS });
 	tide_spam_attach(&spam, check_shared(tide_spam_bytes(&s)), &s);
 	begin(1);
 	begin(2);

@@ -13,7 +13,6 @@
 
 _Static_assert(crypto_shorthash_KEYBYTES == 16, "SipHash's key");
 
-#define CHAIN_MOST 4096 /* steps; more is a loop made by a damaged node */
 #define ROOM_FOR_NOTICES (TIDE_MAILBOX_BYTES / 8)
 
 /* ---- layout ------------------------------------------------------------ */
@@ -102,12 +101,13 @@ static bool
 is_key(const struct tide_flow *f, const struct tide_bucket *b, unsigned class,
     const struct tide_flow_key *key)
 {
+	uint32_t held = tide_once(&b->class_string);
 	const struct tide_string *s;
 
-	if (tide_bucket_class(b) != class ||
-	    tide_bucket_string(b) >= f->head->shape.string_units)
+	if (tide_held_class(held) != class ||
+	    tide_held_string(held) >= f->head->shape.string_units)
 		return false;
-	s = tide_string_at(f, tide_bucket_string(b));
+	s = tide_string_at(f, tide_held_string(held));
 	return s->length == key->length &&
 	    memcmp(s->text, key->text, key->length) == 0;
 }
@@ -137,10 +137,11 @@ tide_flow_find(
 
 	fetch_string(f, key->hash);
 	i = atomic_load(&f->heads[h & (f->head->shape.heads - 1)]);
-	for (steps = 0; i != 0 && i <= most && steps < CHAIN_MOST; steps++) {
+	for (steps = 0; i != 0 && i <= most && steps < TIDE_CHAIN_MOST;
+	     steps++) {
 		const struct tide_bucket *b = &f->bucket[i];
 
-		if (b->hash == h && is_key(f, b, class, key))
+		if (tide_once(&b->hash) == h && is_key(f, b, class, key))
 			return i;
 		i = atomic_load(&b->next); /* W2 */
 	}

@@ -21,9 +21,8 @@ struct record {
 /* How full; 0 if there is nothing to save.  One that has overflowed is as
  * full as can be: its ban is stored elsewhere. */
 static uint32_t
-level_of(const struct tide_flow *f, const struct tide_bucket *b)
+level_of(const struct tide_flow *f, const struct tide_bucket *b, unsigned class)
 {
-	unsigned class = tide_bucket_class(b);
 	uint32_t mark = atomic_load(&b->mark);
 	uint32_t floor = atomic_load(&f->class[class].floor);
 
@@ -36,32 +35,33 @@ level_of(const struct tide_flow *f, const struct tide_bucket *b)
 
 /* The key, copied and compared with the bucket's hash. */
 static bool
-key_of(const struct tide_flow *f, const struct tide_bucket *b, char *text,
-    uint8_t *length)
+key_of(const struct tide_flow *f, const struct tide_bucket *b, uint32_t held,
+    char *text, uint8_t *length)
 {
-	uint32_t unit = tide_bucket_string(b);
+	uint32_t unit = tide_held_string(held);
 	struct tide_flow_key key;
 
-	if (unit == 0 ||
-	    unit + tide_string_units(TIDE_BUCKET_KEY_MAX) >=
-		f->head->shape.string_units)
+	if (unit == 0 || unit >= f->head->shape.string_units)
 		return false;
 	*length = tide_string_at(f, unit)->length;
-	if (*length == 0 || *length > TIDE_BUCKET_KEY_MAX)
+	if (*length == 0 || *length > TIDE_BUCKET_KEY_MAX ||
+	    unit + tide_string_units(*length) > f->head->shape.string_units)
 		return false;
 	memcpy(text, tide_string_at(f, unit)->text, *length);
 	return tide_flow_key(f, text, *length, &key) &&
-	    tide_bucket_hash(key.hash, tide_bucket_class(b)) == b->hash;
+	    tide_bucket_hash(key.hash, tide_held_class(held)) ==
+	    tide_once(&b->hash);
 }
 
 static size_t
 save_one(const struct tide_flow *f, const struct tide_bucket *b, char *to)
 {
-	uint32_t level = level_of(f, b);
-	struct record r = { .class = (uint8_t)tide_bucket_class(b) };
+	uint32_t held = tide_once(&b->class_string);
+	struct record r = { .class = (uint8_t)tide_held_class(held) };
+	uint32_t level = level_of(f, b, r.class);
 
-	if (level == 0 || !key_of(f, b, to + sizeof r, &r.length) ||
-	    level_of(f, b) == 0)
+	if (level == 0 || !key_of(f, b, held, to + sizeof r, &r.length) ||
+	    level_of(f, b, r.class) == 0)
 		return 0;
 	r.level = level > UINT16_MAX ? UINT16_MAX : (uint16_t)level;
 	memcpy(to, &r, sizeof r);

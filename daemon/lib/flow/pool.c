@@ -73,7 +73,7 @@ take_bucket(struct tide_pool *p)
 		p->damaged = true;
 		return 0;
 	}
-	h->free_head = checked(p, at(p, i)->level_next);
+	h->free_head = checked(p, tide_once(&at(p, i)->level_next));
 	atomic_fetch_sub(&h->free_count, 1);
 	return i;
 }
@@ -81,7 +81,7 @@ take_bucket(struct tide_pool *p)
 static void
 publish(struct tide_pool *p, unsigned class, uint32_t i, uint32_t mark)
 {
-	_Atomic uint32_t *chain = chain_of(p, at(p, i)->hash);
+	_Atomic uint32_t *chain = chain_of(p, tide_once(&at(p, i)->hash));
 
 	atomic_store_explicit(&at(p, i)->mark, mark, memory_order_relaxed);
 	atomic_store_explicit(
@@ -124,7 +124,7 @@ bool
 tide_pool_add(struct tide_pool *p, unsigned class,
     const struct tide_flow_key *key, uint32_t drops)
 {
-	uint32_t i = tide_flow_find(p->flow, class, key);
+	uint32_t i = tide_flow_find(p->flow, class, key), tries = 0;
 	enum tide_drop result;
 
 	if (i == 0 && p->seen == NULL) /* a rebuild hands nothing out */
@@ -135,7 +135,8 @@ tide_pool_add(struct tide_pool *p, unsigned class,
 	}
 	do
 		result = tide_flow_fill(p->flow, class, i, drops);
-	while (result == TIDE_DROP_LOST && !is_dead(p, i));
+	while (
+	    result == TIDE_DROP_LOST && !is_dead(p, i) && ++tries < POOL_TRIES);
 	if (result == TIDE_DROP_OVERFLOW)
 		tide_pool_overflowed(p, i);
 	return true;
@@ -148,13 +149,13 @@ enum tide_reset
 tide_pool_reset(
     struct tide_pool *p, unsigned class, const struct tide_flow_key *key)
 {
-	uint32_t i = tide_flow_find(p->flow, class, key), mark;
+	uint32_t i = tide_flow_find(p->flow, class, key), mark, tries = 0;
 
 	if (i == 0)
 		return TIDE_RESET_NONE;
 	do {
 		mark = mark_of(p, i);
-		if ((mark & TIDE_MARK_OVF) != 0)
+		if ((mark & TIDE_MARK_OVF) != 0 || tries++ == POOL_TRIES)
 			return TIDE_RESET_BUSY;
 		if ((mark & TIDE_MARK_DEAD) != 0)
 			return TIDE_RESET_NONE;

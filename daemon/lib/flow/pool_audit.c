@@ -61,7 +61,8 @@ move(struct audit *a, uint32_t i, enum where from, enum where to,
 static bool
 same_key(const struct audit *a, uint32_t i, uint32_t j)
 {
-	return a->f->bucket[i].class_string == a->f->bucket[j].class_string;
+	return tide_once(&a->f->bucket[i].class_string) ==
+	    tide_once(&a->f->bucket[j].class_string);
 }
 
 static void
@@ -69,7 +70,8 @@ check_duplicates(struct audit *a, uint32_t i)
 {
 	uint32_t j = atomic_load(&a->f->bucket[i].next), steps = 0;
 
-	for (; j != 0 && j <= a->f->head->shape.buckets && steps < 4096;
+	for (; j != 0 && j <= a->f->head->shape.buckets &&
+	     steps < TIDE_CHAIN_MOST;
 	     j = atomic_load(&a->f->bucket[j].next), steps++)
 		if (same_key(a, i, j))
 			fault(a, "buckets %u and %u are of one key", i, j);
@@ -79,9 +81,10 @@ static void
 check_chained(struct audit *a, uint32_t i, uint32_t chain)
 {
 	const struct tide_bucket *b = &a->f->bucket[i];
-	uint32_t unit = tide_bucket_string(b);
+	uint32_t held = tide_once(&b->class_string);
+	uint32_t unit = tide_held_string(held);
 
-	if ((b->hash & (a->f->head->shape.heads - 1)) != chain)
+	if ((tide_once(&b->hash) & (a->f->head->shape.heads - 1)) != chain)
 		fault(a, "bucket %u is in the wrong chain", i);
 	if ((atomic_load(&b->mark) & TIDE_MARK_DEAD) != 0)
 		fault(a, "bucket %u is dead and in a chain", i);
@@ -89,7 +92,7 @@ check_chained(struct audit *a, uint32_t i, uint32_t chain)
 		fault(a, "bucket %u has no string", i);
 	else
 		a->refs[unit]++;
-	a->live[tide_bucket_class(b)]++;
+	a->live[tide_held_class(held)]++;
 	check_duplicates(a, i);
 }
 
@@ -113,7 +116,7 @@ check_chains(struct audit *a)
 static bool
 check_level(struct audit *a, uint32_t i, uint32_t *found)
 {
-	for (; i != 0; i = a->f->bucket[i].level_next, ++*found)
+	for (; i != 0; i = tide_once(&a->f->bucket[i].level_next), ++*found)
 		if (!move(a, i, IN_CHAIN, IN_LIST, "a level list"))
 			return false;
 	return true;
@@ -148,10 +151,11 @@ check_list(struct audit *a, uint32_t i, enum where to, const char *what)
 {
 	uint32_t n = 0, unit;
 
-	for (; i != 0; i = a->f->bucket[i].level_next, n++) {
+	for (; i != 0; i = tide_once(&a->f->bucket[i].level_next), n++) {
 		if (!move(a, i, NOWHERE, to, what))
 			break;
-		unit = tide_bucket_string(&a->f->bucket[i]);
+		unit =
+		    tide_held_string(tide_once(&a->f->bucket[i].class_string));
 		if (to == IN_LIMBO && tide_string_is(a->f, unit))
 			a->refs[unit]++;
 	}
@@ -182,25 +186,37 @@ check_pool(struct audit *a)
 
 /* ---- strings ----------------------------------------------------------- */
 
+/* One chain of them; false if it leads nowhere, or in circles. */
+static bool
+check_string_chain(struct audit *a, uint32_t unit, uint32_t *n)
+{
+	const struct tide_string *s;
+
+	for (; unit != 0; unit = s->next) {
+		if (unit >= a->f->head->shape.string_units ||
+		    *n >= a->f->head->shape.string_units) {
+			fault(a, "a chain of strings leads to unit %u", unit);
+			return false;
+		}
+		++*n;
+		s = tide_string_at(a->f, unit);
+		if (s->refs != a->refs[unit])
+			fault(a, "string %u counts %u references, not %u", unit,
+			    s->refs, a->refs[unit]);
+		a->refs[unit] = 0;
+	}
+	return true;
+}
+
 static void
 check_strings(struct audit *a)
 {
 	uint32_t chain, unit, n = 0;
 
-	for (chain = 0; chain < a->f->head->shape.heads; chain++) {
-		for (unit = a->f->string_heads[chain]; unit != 0;
-		     unit = tide_string_at(a->f, unit)->next) {
-			const struct tide_string *s =
-			    tide_string_at(a->f, unit);
-
-			n++;
-			if (s->refs != a->refs[unit])
-				fault(a,
-				    "string %u counts %u references, not %u",
-				    unit, s->refs, a->refs[unit]);
-			a->refs[unit] = 0;
-		}
-	}
+	for (chain = 0; chain < a->f->head->shape.heads; chain++)
+		if (!check_string_chain(
+			a, atomic_load(&a->f->string_heads[chain]), &n))
+			return;
 	if (n != atomic_load(&a->f->head->strings))
 		fault(a, "%u strings, %u in the books", n,
 		    atomic_load(&a->f->head->strings));

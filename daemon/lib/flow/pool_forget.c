@@ -18,7 +18,7 @@ struct forgetting {
 static bool
 is_meant(const struct forgetting *f, uint32_t i)
 {
-	uint32_t unit = tide_bucket_string(at(f->p, i));
+	uint32_t unit = tide_held_string(held_by(f->p, i));
 	const struct tide_string *s = tide_string_at(f->p->flow, unit);
 
 	return (mark_of(f->p, i) & TIDE_MARK_DEAD) == 0 &&
@@ -30,31 +30,32 @@ is_meant(const struct forgetting *f, uint32_t i)
 static bool
 kill(struct forgetting *f, uint32_t i)
 {
-	uint32_t mark;
+	uint32_t mark, tries = 0;
 
 	do {
 		mark = mark_of(f->p, i);
-		if ((mark & TIDE_MARK_OVF) != 0)
+		if ((mark & TIDE_MARK_OVF) != 0 || tries++ == POOL_TRIES)
 			return false;
 	} while (!cas_mark(f->p, i, mark, TIDE_MARK_DEAD));
-	f->classes |= 1ull << tide_bucket_class(at(f->p, i));
+	f->classes |= 1ull << tide_held_class(held_by(f->p, i));
 	f->killed++;
 	return true;
 }
 
 /* F2, for the dead of one list; how many. */
 static unsigned
-clean_list(struct tide_pool *p, unsigned class, uint32_t *from)
+clean_list(struct tide_pool *p, unsigned class, uint32_t *from, uint32_t *steps)
 {
-	uint32_t i, steps = 0, most = p->flow->head->shape.buckets;
+	uint32_t i = checked(p, tide_once(from)), next;
 	unsigned n = 0;
 
-	while ((i = checked(p, *from)) != 0 && steps++ < most) {
+	for (; i != 0 && !p->damaged; i = next) {
+		next = after(p, i, steps);
 		if (mark_of(p, i) != TIDE_MARK_DEAD) {
 			from = &at(p, i)->level_next;
 			continue;
 		}
-		*from = at(p, i)->level_next;
+		*from = next;
 		tide_pool_bury(p, class, i);
 		n++;
 	}
@@ -64,11 +65,12 @@ clean_list(struct tide_pool *p, unsigned class, uint32_t *from)
 static unsigned
 clean_class(struct tide_pool *p, unsigned class)
 {
-	uint32_t k, ring = p->flow->head->shape.ring;
-	unsigned n = clean_list(p, class, &p->flow->class[class].due);
+	uint32_t k, ring = p->flow->head->shape.ring, steps = 0;
+	unsigned n = clean_list(p, class, &p->flow->class[class].due, &steps);
 
 	for (k = 0; k < ring; k++)
-		n += clean_list(p, class, &p->flow->levels[class * ring + k]);
+		n += clean_list(
+		    p, class, &p->flow->levels[class * ring + k], &steps);
 	return n;
 }
 

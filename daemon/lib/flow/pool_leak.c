@@ -26,9 +26,9 @@ tide_pool_link(struct tide_pool *p, unsigned class, uint32_t i)
 static void
 visit(struct tide_pool *p, unsigned class, uint32_t i)
 {
-	uint32_t mark;
+	uint32_t mark, tries;
 
-	for (;;) {
+	for (tries = 0; tries < POOL_TRIES; tries++) {
 		mark = mark_of(p, i);
 		if ((mark & TIDE_MARK_OVF) != 0 && !tide_pool_settle(p, i)) {
 			link_level(p, class, i, floor_of(p, class));
@@ -49,6 +49,7 @@ visit(struct tide_pool *p, unsigned class, uint32_t i)
 			return;
 		}
 	}
+	p->damaged = true; /* in no list now: the rebuild finds it */
 }
 
 /* So many of those that the floor has reached. */
@@ -58,7 +59,8 @@ work_off(struct tide_pool *p, unsigned class, uint32_t most)
 	struct tide_class *c = &p->flow->class[class];
 	uint32_t next, steps = 0;
 
-	for (; c->due != 0 && most > 0; c->due = next, most--) {
+	/* what is damaged is rebuilt, lists and all, before it is read on */
+	for (; c->due != 0 && most > 0 && !p->damaged; c->due = next, most--) {
 		next = after(p, c->due, &steps);
 		visit(p, class, c->due);
 	}

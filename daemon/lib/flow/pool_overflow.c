@@ -7,21 +7,22 @@
 #include "tidemark/flow/strings.h"
 
 static bool
-report(struct tide_pool *p, uint32_t i, uint32_t mark, uint32_t times)
+report(struct tide_pool *p, uint32_t held, uint32_t mark, uint32_t times)
 {
-	unsigned class = tide_bucket_class(at(p, i));
-	uint32_t unit = tide_bucket_string(at(p, i));
-	const struct tide_string *s = tide_string_at(p->flow, unit);
-	struct tide_overflow o = { .class = class,
-		.key = s->text,
-		.length = s->length,
-		.number = tide_over_number(mark),
-		.times = times };
+	unsigned class = tide_held_class(held);
+	uint32_t unit = tide_held_string(held);
+	const struct tide_string *s;
+	struct tide_overflow o = {
+		.class = class, .number = tide_over_number(mark), .times = times
+	};
 
 	if (!tide_string_is(p->flow, unit)) {
 		p->damaged = true;
 		return true; /* nobody's: let it go */
 	}
+	s = tide_string_at(p->flow, unit);
+	o.key = s->text;
+	o.length = s->length;
 	if (!p->on_overflow(p->arg, &o))
 		return false;
 	count(&p->flow->class[class].overflows, times);
@@ -34,6 +35,15 @@ take_off(struct tide_pool *p, uint32_t i, uint32_t mark, uint32_t drops)
 	return cas_mark(p, i, mark, mark - (drops << 2));
 }
 
+/* Somebody rewrites the mark without end; it is empty, told or not. */
+static bool
+cut_short(struct tide_pool *p, uint32_t i, uint32_t floor)
+{
+	atomic_store(&at(p, i)->mark, floor);
+	p->damaged = true;
+	return true;
+}
+
 /*
  * What has been told when more is held back is taken off the mark, so that
  * it is not told again.
@@ -41,17 +51,18 @@ take_off(struct tide_pool *p, uint32_t i, uint32_t mark, uint32_t drops)
 bool
 tide_pool_settle(struct tide_pool *p, uint32_t i)
 {
-	unsigned class = tide_bucket_class(at(p, i));
+	uint32_t held = held_by(p, i);
+	unsigned class = tide_held_class(held);
 	uint32_t depth = depth_of(p, class), whole = depth + 1;
-	uint32_t mark, drops, times, told = 0;
+	uint32_t mark, drops, times, told = 0, tries;
 
-	for (;;) {
+	for (tries = 0; tries < POOL_TRIES; tries++) {
 		mark = mark_of(p, i);
 		if ((mark & TIDE_MARK_FLAGS) != TIDE_MARK_OVF)
 			return true;
 		drops = depth > 0 ? tide_over_drops(mark) : 0;
 		times = 1 + drops / whole;
-		if (times > told && !report(p, i, mark, times - told)) {
+		if (times > told && !report(p, held, mark, times - told)) {
 			if (told == 0 || take_off(p, i, mark, told * whole))
 				return false;
 			continue;
@@ -61,6 +72,7 @@ tide_pool_settle(struct tide_pool *p, uint32_t i)
 			p, i, mark, floor_of(p, class) + (drops % whole << 2)))
 			return true;
 	}
+	return cut_short(p, i, floor_of(p, class));
 }
 
 void

@@ -56,9 +56,18 @@ count(_Atomic uint64_t *n, uint64_t by)
 
 /*
  * Buckets lie in the workers' reach, and one of them may have been made to
- * write anything: believe no index, and no list longer than the pool.  What
- * makes no sense is cut off; the next drain rebuilds.
+ * write anything: each word is read once, no index is believed, and no list
+ * that is longer than the pool, no chain past TIDE_CHAIN_MOST, no CAS that
+ * fails for ever.  What makes no sense is cut off; the next drain rebuilds.
  */
+#define POOL_TRIES 1024u /* of a CAS: each lost one is a worker's drop */
+
+static inline uint32_t
+held_by(const struct tide_pool *p, uint32_t i)
+{
+	return tide_once(&at(p, i)->class_string);
+}
+
 static inline uint32_t
 checked(struct tide_pool *p, uint32_t i)
 {
@@ -78,7 +87,7 @@ static inline uint32_t
 after(struct tide_pool *p, uint32_t i, uint32_t *steps)
 {
 	if (++*steps <= p->flow->head->shape.buckets)
-		return checked(p, at(p, i)->level_next);
+		return checked(p, tide_once(&at(p, i)->level_next));
 	p->damaged = true;
 	return 0;
 }

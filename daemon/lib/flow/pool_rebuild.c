@@ -63,17 +63,17 @@ refer(struct tide_pool *p, uint32_t unit)
 	s->refs++;
 }
 
+/* held: the bucket's class and string as they were when found sound. */
 static void
-keep(struct tide_pool *p, uint32_t i)
+keep(struct tide_pool *p, uint32_t i, uint32_t held)
 {
-	struct tide_bucket *b = &p->flow->bucket[i];
-	unsigned class = tide_bucket_class(b);
+	unsigned class = tide_held_class(held);
 
 	p->seen[i] = KEPT;
-	refer(p, tide_bucket_string(b));
+	refer(p, tide_held_string(held));
 	atomic_fetch_add(&p->flow->class[class].live, 1);
 	tide_pool_link(p, class, i);
-	if ((atomic_load(&b->mark) & TIDE_MARK_OVF) != 0)
+	if ((mark_of(p, i) & TIDE_MARK_OVF) != 0)
 		tide_pool_wait_for(p, i);
 }
 
@@ -93,55 +93,75 @@ is_string(const struct tide_pool *p, uint32_t unit)
 	return k == n; /* it does not begin within another */
 }
 
-static bool
-is_kept_already(const struct tide_pool *p, uint32_t chain, uint32_t i)
-{
-	const struct tide_bucket *bucket = p->flow->bucket;
-	uint32_t j = atomic_load(&p->flow->heads[chain]);
+/* What one chain has been found to hold: never read again from the map. */
+struct chain {
+	uint32_t held[TIDE_CHAIN_MOST];
+	uint32_t n;
+};
 
-	for (; j != i; j = atomic_load(&bucket[j].next))
-		if (bucket[j].class_string == bucket[i].class_string)
+static bool
+is_kept_already(const struct chain *c, uint32_t held)
+{
+	uint32_t k;
+
+	for (k = 0; k < c->n; k++)
+		if (c->held[k] == held)
 			return true;
 	return false;
 }
 
 static bool
-is_sound(const struct tide_pool *p, uint32_t i, uint32_t chain)
+is_sound(const struct tide_pool *p, uint32_t i, uint32_t hash, uint32_t held)
 {
-	const struct tide_bucket *b = &p->flow->bucket[i];
-	uint32_t unit = tide_bucket_string(b);
+	uint32_t unit = tide_held_string(held);
 
-	return (atomic_load(&b->mark) & TIDE_MARK_DEAD) == 0 &&
-	    is_string(p, unit) &&
-	    b->hash ==
+	return (mark_of(p, i) & TIDE_MARK_DEAD) == 0 && is_string(p, unit) &&
+	    hash ==
 	    tide_bucket_hash(
-		tide_string_at(p->flow, unit)->hash, tide_bucket_class(b)) &&
-	    !is_kept_already(p, chain, i);
+		tide_string_at(p->flow, unit)->hash, tide_held_class(held));
 }
 
-/* A bucket that is dead (killed between DEAD and unlink) or damaged is left
- * out; what cannot be in this chain, and all behind it, is cut off. */
+/* Is it to be kept?  Then it is. */
+static bool
+take_in(struct tide_pool *p, struct chain *c, uint32_t i, uint32_t hash)
+{
+	uint32_t held = held_by(p, i);
+
+	if (!is_sound(p, i, hash, held) || is_kept_already(c, held))
+		return false;
+	c->held[c->n++] = held;
+	keep(p, i, held);
+	return true;
+}
+
+/*
+ * A bucket that is dead (killed between DEAD and unlink) or damaged is left
+ * out; what cannot be in this chain, and all behind it, is cut off.  Every
+ * step sees a bucket for the first time: there is an end to it, whatever is
+ * written meanwhile.
+ */
 static void
 walk_chain(struct tide_pool *p, uint32_t chain)
 {
 	_Atomic uint32_t *from = &p->flow->heads[chain];
-	uint32_t i, mask = p->flow->head->shape.heads - 1;
+	uint32_t i, hash, mask = p->flow->head->shape.heads - 1;
+	struct chain c;
 
-	while ((i = atomic_load(from)) != 0) {
-		struct tide_bucket *b = &p->flow->bucket[i];
-
+	for (c.n = 0; (i = atomic_load(from)) != 0;) {
+		hash = i <= p->flow->head->shape.buckets
+		    ? tide_once(&at(p, i)->hash)
+		    : 0;
 		if (i > p->flow->head->shape.buckets || p->seen[i] != UNSEEN ||
-		    (b->hash & mask) != chain) {
+		    (hash & mask) != chain || c.n == TIDE_CHAIN_MOST) {
 			atomic_store(from, 0);
 			return;
 		}
-		if (!is_sound(p, i, chain)) {
+		if (take_in(p, &c, i, hash)) {
+			from = &at(p, i)->next;
+		} else {
 			p->seen[i] = DROPPED;
-			atomic_store(from, atomic_load(&b->next));
-			continue;
+			atomic_store(from, atomic_load(&at(p, i)->next));
 		}
-		keep(p, i);
-		from = &b->next;
 	}
 }
 

@@ -16,10 +16,10 @@
 static void
 unlink_chain(struct tide_pool *p, uint32_t i)
 {
-	_Atomic uint32_t *from = chain_of(p, at(p, i)->hash);
+	_Atomic uint32_t *from = chain_of(p, tide_once(&at(p, i)->hash));
 	uint32_t j = follow(p, from), steps = 0;
 
-	while (j != i && j != 0 && steps++ < p->flow->head->shape.buckets) {
+	while (j != i && j != 0 && steps++ < TIDE_CHAIN_MOST) {
 		from = &at(p, j)->next;
 		j = follow(p, from);
 	}
@@ -49,7 +49,7 @@ free_batch(struct tide_pool *p)
 
 	for (i = h->limbo[1]; i != 0; i = next) {
 		next = after(p, i, &steps);
-		if (!tide_string_drop(p->flow, tide_bucket_string(at(p, i))))
+		if (!tide_string_drop(p->flow, tide_held_string(held_by(p, i))))
 			p->damaged = true;
 		at(p, i)->level_next = h->free_head;
 		h->free_head = i;
@@ -148,7 +148,7 @@ tide_pool_evict(struct tide_pool *p)
 		list = list_at(p, class, level);
 		while (want > 0 && looks++ < EVICT_LOOKS && *list != 0) {
 			i = *list;
-			*list = checked(p, at(p, i)->level_next);
+			*list = checked(p, tide_once(&at(p, i)->level_next));
 			want -= evict_one(p, class, i, level);
 		}
 	}

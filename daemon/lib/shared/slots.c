@@ -14,13 +14,28 @@ const char *const tide_stage_name[TIDE_STAGES] = { "none", "connect", "mail",
 _Static_assert(
     TIDE_STAGES == 1 + TIDE_LATENCY_STAGES, "each stage has its latency");
 
+/*
+ * C3 for one slot.  An epoch in a slot that is nobody's (left over, or written
+ * there by a worker gone wild) would hold everything up for good.  The epoch
+ * is read first: a worker announces one only after its slot was taken from
+ * FREE, so who sees the epoch of a living worker sees its slot taken, or its
+ * burial.
+ */
+static bool
+has_passed(struct tide_slot *slot, uint64_t target)
+{
+	return tide_epoch_passed(&slot->epoch, target) ||
+	    atomic_load_explicit(&slot->state, memory_order_acquire) ==
+	    TIDE_SLOT_FREE;
+}
+
 bool
 tide_workers_passed(const struct tide_workers *w, uint64_t target)
 {
 	uint32_t i;
 
 	for (i = 0; i < w->count; i++)
-		if (!tide_epoch_passed(&w->slot[i].epoch, target))
+		if (!has_passed(&w->slot[i], target))
 			return false;
 	return true;
 }

@@ -66,6 +66,7 @@
 
 #define TIDE_CLASSES 64u
 #define TIDE_BUCKET_TRIES 64
+#define TIDE_CHAIN_MOST 4096 /* steps; more is a loop made by a damaged node */
 #define TIDE_BUCKET_KEY_MAX 200u /* bytes of a key; longer ones are refused */
 #define TIDE_MAILBOX_BYTES 4096u
 
@@ -225,16 +226,27 @@ tide_mark_above(uint32_t mark, uint32_t floor)
 	return (int32_t)(mark - floor) > 0;
 }
 
-static inline unsigned
-tide_bucket_class(const struct tide_bucket *b)
+/*
+ * Buckets lie in the workers' reach, and one of them may have been made to
+ * write anything, at any moment: a plain word is read once, then checked.
+ */
+static inline uint32_t
+tide_once(const uint32_t *word)
 {
-	return b->class_string >> 26;
+	return *(const volatile uint32_t *)word;
+}
+
+/* class_string, as it was read, taken apart. */
+static inline unsigned
+tide_held_class(uint32_t held)
+{
+	return held >> 26;
 }
 
 static inline uint32_t
-tide_bucket_string(const struct tide_bucket *b)
+tide_held_string(uint32_t held)
 {
-	return b->class_string & 0x3ffffff;
+	return held & 0x3ffffff;
 }
 
 /* The chain's hash: the string's, told apart by class. */

@@ -12,7 +12,8 @@
  *  C1 current = its successor          seq_cst   (tide_epoch_replace)
  *  C2 target = epoch++                 seq_cst
  *  C3 load every slot                  seq_cst;  quiet when each is 0 or
- *                                      greater than target
+ *                                      greater than target, or the slot is
+ *                                      FREE (slots.c)
  *  C4 once quiet, the old one is the collector's alone
  * Why:   W1/W2 against C1/C3 is store buffering.  In the single order of the
  *        seq_cst operations either C1 precedes W2, and the worker finds the
