@@ -45,7 +45,7 @@ static struct {
 	uint64_t started_ms; /* wall; 0: no map knows of us yet */
 	bool map_missed;
 	uint64_t beat_ms;
-	uint64_t full_since_ms; /* wall; 0: there is room */
+	struct tide_moment full_since; /* 0: there is room */
 	bool full_told;
 	pid_t pid;
 	sigset_t open_mask;
@@ -72,13 +72,15 @@ static void
 note_downtime(void)
 {
 	struct tide_acceptor *a = ac.map->acceptor;
-	uint64_t last = atomic_load(&a->pulse_wall_ms);
-	uint64_t now = tide_clock_wall_ms();
+	struct tide_moment now = { tide_clock_wall_ms(), tide_clock_mono_ms() };
+	struct tide_moment last = { atomic_load(&a->pulse_wall_ms),
+		atomic_load(&a->pulse_ms) };
 	bool same_sockets = atomic_load(&a->listening) != 0 &&
 	    atomic_load(&a->supervisor) == (uint32_t)getppid();
 
-	if (last != 0 && (!same_sockets || now > last + UNNOTICED_MS))
-		lapse_note(ac.map, TIDE_LAPSE_DOWN, last, now);
+	if (last.wall_ms != 0 &&
+	    (!same_sockets || now.boot_ms > last.boot_ms + UNNOTICED_MS))
+		lapse_between(ac.map, TIDE_LAPSE_DOWN, last, now);
 	atomic_store(&a->supervisor, (uint32_t)getppid());
 }
 
@@ -247,18 +249,18 @@ accept_one(const struct listener *l)
 static bool
 is_full(void)
 {
-	uint64_t now = tide_clock_wall_ms();
+	struct tide_moment now = tide_moment_now();
 
 	if (roster_has_room()) {
-		if (ac.full_since_ms != 0 &&
-		    now > ac.full_since_ms + UNNOTICED_MS)
-			lapse_note(
-			    ac.map, TIDE_LAPSE_FULL, ac.full_since_ms, now);
-		ac.full_since_ms = 0;
+		if (ac.full_since.boot_ms != 0 &&
+		    now.boot_ms > ac.full_since.boot_ms + UNNOTICED_MS)
+			lapse_between(
+			    ac.map, TIDE_LAPSE_FULL, ac.full_since, now);
+		ac.full_since.boot_ms = 0;
 		return false;
 	}
-	if (ac.full_since_ms == 0) {
-		ac.full_since_ms = now;
+	if (ac.full_since.boot_ms == 0) {
+		ac.full_since = now;
 		if (ac.map != NULL)
 			tide_count(
 			    ac.map->counters, TIDE_COUNT_BACKLOG_WAITS, 1);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "milter.h"
+#include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
 #include "tidemark/base/log.h"
@@ -76,6 +77,24 @@ lapse_note(struct tide_map *map, enum tide_lapse_kind kind, uint64_t from_ms,
 	lapse_flush(map);
 	if (held.kind != 0 || !deliver(map, &lapse))
 		hold(map, &lapse);
+}
+
+/*
+ * The clock that nobody sets says how long it was.  If it was set, each moment
+ * had one of two times: as it was shown before, or as it is shown since.
+ */
+void
+lapse_between(struct tide_map *map, enum tide_lapse_kind kind,
+    struct tide_moment from, struct tide_moment until)
+{
+	struct tide_clock_change c = tide_clock_between(from, until);
+
+	if (!c.stepped) {
+		lapse_note(map, kind, from.wall_ms, until.wall_ms);
+		return;
+	}
+	lapse_note(map, kind, from.wall_ms, c.before_ms);
+	lapse_note(map, kind, c.after_ms, until.wall_ms);
 }
 
 static void

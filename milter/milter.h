@@ -28,6 +28,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/map/acceptor.h"
 #include "tidemark/map/map.h"
@@ -147,6 +148,9 @@ void roster_close_descriptors(void); /* in a child */
 /* Record a time in which mail may have passed unseen. */
 void lapse_note(struct tide_map *, enum tide_lapse_kind, uint64_t from_ms,
     uint64_t until_ms);
+/* The time between two moments, also if the clock was set meanwhile. */
+void lapse_between(struct tide_map *, enum tide_lapse_kind,
+    struct tide_moment from, struct tide_moment until);
 /* Deliver what could not be delivered yet. */
 void lapse_flush(struct tide_map *);
 /* Without a map: keep it in a file, for whoever has one later. */

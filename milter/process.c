@@ -26,6 +26,14 @@ process_ticks(void)
 	    (uint64_t)t.tv_nsec / (1000000000u / hz);
 }
 
+uint64_t
+process_ms(uint64_t ticks)
+{
+	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
+
+	return ticks / hz * 1000 + ticks % hz * 1000 / hz;
+}
+
 /* When it was started; 0 if /proc does not say. */
 static uint64_t
 start_of(pid_t pid)

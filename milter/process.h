@@ -21,6 +21,9 @@ enum process_state {
  * worker than to read its own.) */
 uint64_t process_ticks(void);
 
+/* Such ticks in milliseconds of boot time. */
+uint64_t process_ms(uint64_t ticks);
+
 /*
  * Is it the process that was there at `ticks'?  Whoever got the pid after it
  * was started later.  If it lives, *pidfd is ours to close; else it is -1.

@@ -60,7 +60,7 @@ struct entry {
 	int pidfd;	  /* of an orphan; -1: not known yet whether it lives */
 	uint64_t started; /* of an orphan: when it registered, in ticks */
 	uint64_t instance; /* the map its slot is in; 0: it has none */
-	uint64_t since_ms; /* wall */
+	struct tide_moment since;
 };
 
 static struct {
@@ -181,7 +181,7 @@ roster_has_room(void)
 int
 roster_reserve(unsigned profile)
 {
-	uint64_t now = tide_clock_wall_ms();
+	struct tide_moment now = tide_moment_now();
 	int at = find_free();
 	struct entry *e;
 
@@ -190,10 +190,10 @@ roster_reserve(unsigned profile)
 	e = &roster.entry[at];
 	roster.hint = (uint32_t)at + 1;
 	roster.busy++;
-	*e = (struct entry){ .pid = -1, .pidfd = -1, .since_ms = now };
+	*e = (struct entry){ .pid = -1, .pidfd = -1, .since = now };
 	if (roster.map != NULL) {
 		e->instance = roster.map->head->instance;
-		clear_slot(&roster.map->slots[at], profile, now);
+		clear_slot(&roster.map->slots[at], profile, now.wall_ms);
 	}
 	return at;
 }
@@ -242,17 +242,17 @@ roster_cancel(int entry)
 static void
 note_end(const struct entry *e, const struct tide_slot *s, const char *how)
 {
-	uint64_t now = tide_clock_wall_ms();
+	struct tide_moment now = tide_moment_now();
 
 	if (s != NULL && atomic_load(&s->finished) != 0) {
 		if (atomic_load(&s->lapsed) != 0)
-			lapse_note(
-			    roster.map, TIDE_LAPSE_ERROR, e->since_ms, now);
+			lapse_between(
+			    roster.map, TIDE_LAPSE_ERROR, e->since, now);
 		return;
 	}
 	if (s == NULL && how == NULL) {
 		/* it had no map: all it let pass went unseen */
-		lapse_note(roster.map, TIDE_LAPSE_ERROR, e->since_ms, now);
+		lapse_between(roster.map, TIDE_LAPSE_ERROR, e->since, now);
 		return;
 	}
 	if (s != NULL && how == NULL && atomic_load(&s->messages) == 0 &&
@@ -260,7 +260,7 @@ note_end(const struct entry *e, const struct tide_slot *s, const char *how)
 		return; /* it never got beyond the negotiation */
 	tide_log(TIDE_LOG_WARNING, "worker %d died within its connection%s%s",
 	    (int)e->pid, how != NULL ? ": " : "", how != NULL ? how : "");
-	lapse_note(roster.map, TIDE_LAPSE_CRASH, e->since_ms, now);
+	lapse_between(roster.map, TIDE_LAPSE_CRASH, e->since, now);
 	if (roster.map != NULL)
 		tide_count(roster.map->counters, TIDE_COUNT_WORKERS_CRASHED, 1);
 }
@@ -356,7 +356,8 @@ adopt(uint32_t at)
 		.orphan = true,
 		.started = atomic_load(&s->started),
 		.instance = roster.map->head->instance,
-		.since_ms = atomic_load(&s->since_ms) };
+		.since = { atomic_load(&s->since_ms),
+		    process_ms(atomic_load(&s->started)) } };
 	roster.busy++;
 	if (state == TIDE_SLOT_SERVING)
 		settle(at, "its acceptor died");
@@ -426,7 +427,7 @@ roster_ask_to_end(void)
 static void
 check_unseen(const struct entry *e, uint64_t idle_ms)
 {
-	if (e->pid > 0 && tide_clock_wall_ms() > e->since_ms + idle_ms)
+	if (e->pid > 0 && tide_clock_boot_ms() > e->since.boot_ms + idle_ms)
 		kill_worker(e);
 }
 

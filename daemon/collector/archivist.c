@@ -117,7 +117,7 @@ static int
 seal(struct archivist *a, uint64_t span_ms, struct tide_err *err)
 {
 	int sealed = tide_sealer_round(
-	    &a->c->sealer, tide_clock_wall_ms(), span_ms, err);
+	    &a->c->sealer, tide_moment_now(), span_ms, err);
 
 	if (sealed > 0) {
 		went_well(a);

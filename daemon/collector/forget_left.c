@@ -50,7 +50,7 @@ ask_windows(struct forgetting *f, bool as_sender, uint64_t seen[2])
 {
 	const struct tide_question q = { .from = as_sender ? f->text : NULL,
 		.to = as_sender ? NULL : f->text,
-		.until_ms = f->now_ms,
+		.until_ms = UINT64_MAX,
 		.now_ms = f->now_ms };
 	struct tide_answer a;
 	struct tide_err err;

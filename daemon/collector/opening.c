@@ -71,7 +71,7 @@ static int
 open_windows(struct collector *c, struct tide_err *err)
 {
 	return tide_sealer_open(
-	    &c->sealer, c->map, &c->archive, tide_clock_wall_ms(), err);
+	    &c->sealer, c->map, &c->archive, tide_moment_now(), err);
 }
 
 static void
@@ -93,6 +93,29 @@ remake(struct collector *c, const char *why, struct tide_err *err)
 
 /* ---- taking over an old map ---------------------------------------------- */
 
+/* Since the last beat; if the clock was set, by what it showed before, and by
+ * what it shows. */
+static int
+keep_downtime(
+    struct collector *c, struct tide_moment last, struct tide_err *err)
+{
+	struct tide_moment now = { tide_clock_wall_ms(), tide_clock_mono_ms() };
+	struct tide_clock_change change = tide_clock_between(last, now);
+	struct tide_lapse down[2] = { { .kind = TIDE_LAPSE_DOWN,
+					  .from_ms = last.wall_ms,
+					  .until_ms = change.before_ms },
+		{ .kind = TIDE_LAPSE_DOWN,
+		    .from_ms = change.after_ms,
+		    .until_ms = now.wall_ms } };
+	unsigned i, n = change.stepped ? 2 : 1;
+	int rc = 0;
+
+	for (i = 0; rc == 0 && i < n; i++)
+		rc = tide_archive_put_lapse(&c->archive, &down[i], err);
+	tide_count(c->map->counters, TIDE_COUNT_LAPSES, rc == 0 ? n : 0);
+	return rc;
+}
+
 /*
  * The times that the old map cannot speak of: lapses that were on their way,
  * and that in which nobody beat.  The pulse first: an acceptor that goes on
@@ -101,19 +124,16 @@ remake(struct collector *c, const char *why, struct tide_err *err)
 static int
 keep_lapses(struct collector *c, struct tide_err *err)
 {
-	struct tide_lapse down = { .kind = TIDE_LAPSE_DOWN,
-		.from_ms = atomic_load(&c->map->acceptor->pulse_wall_ms),
-		.until_ms = tide_clock_wall_ms() };
+	struct tide_moment last = { atomic_load(
+					&c->map->acceptor->pulse_wall_ms),
+		atomic_load(&c->map->acceptor->pulse_ms) };
 	int taken =
 	    tide_archive_take_lapses(&c->archive, c->map->acceptor, err);
 
 	if (taken < 0)
 		return -1;
 	tide_count(c->map->counters, TIDE_COUNT_LAPSES, (uint64_t)taken);
-	if (down.from_ms == 0 || down.until_ms <= down.from_ms)
-		return 0;
-	tide_count(c->map->counters, TIDE_COUNT_LAPSES, 1);
-	return tide_archive_put_lapse(&c->archive, &down, err);
+	return last.wall_ms != 0 ? keep_downtime(c, last, err) : 0;
 }
 
 /* Windows go to the archive. */
@@ -124,7 +144,7 @@ retire_map(struct collector *c, struct tide_err *err)
 
 	if (rc == 0)
 		rc = tide_sealer_retire(
-		    &c->sealer, tide_clock_wall_ms(), RETIRE_MS, err);
+		    &c->sealer, tide_moment_now(), RETIRE_MS, err);
 	close_windows(c);
 	return rc;
 }

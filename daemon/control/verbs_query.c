@@ -273,8 +273,10 @@ do_query(struct collector *c, int fd, const struct tide_line *line)
 		.to = tide_line_get(line, "to"),
 		.has_since = tide_line_get(line, "since_ms") != NULL,
 		.since_ms = tide_line_number(line, "since_ms", 0),
-		.until_ms = tide_line_number(line, "until_ms", now),
+		.until_ms = tide_line_number(line, "until_ms", UINT64_MAX),
 		.now_ms = now,
+		.boot_ms = tide_clock_boot_ms(),
+		.mono_ms = tide_clock_mono_ms(),
 		.arg = &way };
 	struct tide_answer answer;
 	int rc = ready(line);

@@ -169,7 +169,7 @@ pass(struct run *r, struct tide_samples *samples, struct tide_text *t,
 	traces.wire = size;
 	CHECK(tide_window_remember(r->map, &r->map->slots[0], &traces));
 	CHECK(tide_sealer_round(
-		  &r->sealer, tide_clock_wall_ms(), UINT64_MAX / 2, &err) >= 0);
+		  &r->sealer, tide_moment_now(), UINT64_MAX / 2, &err) >= 0);
 	free(bytes);
 }
 
@@ -185,14 +185,14 @@ fill(struct run *r, const struct tide_text_caps *caps)
 	fixture_open_archive(&r->config, &r->archive);
 	r->map = fixture_make_map(&r->config, &r->archive);
 	CHECK(tide_sealer_open(&r->sealer, r->map, &r->archive,
-		  tide_clock_wall_ms(), &err) == 0);
+		  tide_moment_now(), &err) == 0);
 	samples = tide_samples_new(
 	    &r->archive.key, r->config.memory, TIDE_SAMPLES_MOST);
 	sink = tide_samples_sink(samples);
 	t = tide_text_new(&r->archive.key, caps, "Subject", &sink);
 	for (i = 0; i < corpus.paths; i++)
 		pass(r, samples, t, corpus.path[i]);
-	CHECK(tide_sealer_round(&r->sealer, tide_clock_wall_ms(), 0, &err) >=
+	CHECK(tide_sealer_round(&r->sealer, tide_moment_now(), 0, &err) >=
 	    0); /* the last one */
 	tide_text_free(t);
 	tide_samples_free(samples);

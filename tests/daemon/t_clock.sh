@@ -50,3 +50,74 @@ clock $hour
 check "an hour ahead, the archivist goes on" rises checkpoints
 check "and who waits for news of egress waits no longer than wanted" polled
 check "nor does who waits for the pool" tidemark audit
+
+# ---- windows -----------------------------------------------------------------
+
+# passes NAME - mail from it does, and $D/NAME has the time that a log shows.
+passes()
+{
+	date -u +%s >"$D/$1"
+	mail 1 external "$1@x.example"
+	[ "$passed" -eq 1 ]
+}
+
+# asked NAME [SENDER] - around that time.
+asked()
+{
+	at=$(cat "$D/$1")
+	tidemark query --from "${2:-$1}@x.example" --since "@$((at - 1))" \
+	    --until "@$((at + 5))"
+}
+
+# steps MS NAME - the clock is set; mail passes at once (NAME0), and when that
+# was noticed.
+steps()
+{
+	was=$(counter clock_steps)
+	clock "$1"
+	passes "${2}0" || return 1
+	seen() { [ "$(counter clock_steps)" -gt "$was" ]; }
+	within 15 seen && passes "$2"
+}
+
+# found NAME...
+found()
+{
+	for name; do
+		asked "$name" && continue
+		echo "$name is not found"
+		return 1
+	done
+}
+
+# known NAME... - found, or not wholly covered.
+known()
+{
+	for name; do
+		asked "$name"
+		case $? in
+		0 | 3) ;;
+		*)
+			echo "$name is certainly not"
+			return 1
+			;;
+		esac
+	done
+}
+
+year=$((365 * 24 * hour))
+check "mail passes" steps 0 right
+check "and an hour ahead" steps $hour ahead
+check "and with the clock right again" steps 0 again
+check "and an hour back" steps -$hour back
+check "and ten years ahead" steps $((10 * year)) far
+check "and right" steps 0 home
+check "each is found under the time that the log showed" \
+    found right ahead again back far home
+check "what came at the very moment, or that is not covered" \
+    known ahead0 again0 back0 far0 home0
+check "whose reason is the clock" \
+    json '$r->{kind} eq "clock"' query --from no@x.example --since 1h
+check "without a time, all is asked" tidemark query --from far@x.example
+check "sealed, it is the same" tidemark seal
+check "and found" found right ahead again back far home

@@ -217,6 +217,8 @@ fixture_make_map(const struct tide_config *c, const struct tide_archive *a)
 	    "%s", why.text);
 	atomic_store(&map->acceptor->pulse_wall_ms, UINT64_MAX / 2);
 	fixture_serve(&map->workers);
+	atomic_store(&map->acceptor->listening, 1);
+	atomic_store(&map->acceptor->pid, (uint32_t)getpid());
 	return map;
 }
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "tidemark/archive/archive.h"
+#include "tidemark/base/clock.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/map/map.h"
 #include "tidemark/ask/query.h"
@@ -49,6 +50,12 @@ fixture_make_map(const struct tide_config *, const struct tide_archive *);
 
 /* All slots have a worker: an epoch in a FREE one means nothing. */
 void fixture_serve(const struct tide_workers *);
+/* That moment by a clock that nobody sets. */
+static inline struct tide_moment
+fixture_at(uint64_t wall_ms)
+{
+	return (struct tide_moment){ wall_ms, wall_ms };
+}
 
 /* Remember one message in the open window, as a worker in slot 0 does. */
 bool fixture_pass(struct tide_map *, const char *from, const char *to);

@@ -155,12 +155,12 @@ collector_process(void)
 		tide_live_publish(&config, map, &err) == 0,
 	    "%s", err.text);
 	CHECK_MSG(tide_sealer_open(
-		      &sealer, map, &archive, tide_clock_wall_ms(), &err) == 0,
+		      &sealer, map, &archive, tide_moment_now(), &err) == 0,
 	    "%s", err.text);
 	atomic_store(&shared->collector_ready, (uint64_t)getpid());
 	while (!atomic_load(&shared->stop))
-		CHECK_MSG(tide_sealer_round(
-			      &sealer, tide_clock_wall_ms(), 1, &err) >= 0,
+		CHECK_MSG(
+		    tide_sealer_round(&sealer, tide_moment_now(), 1, &err) >= 0,
 		    "%s", err.text);
 	_exit(0);
 }
@@ -454,11 +454,11 @@ seal_the_rest(void)
 	CHECK(tide_live_open(&config, &archive.key, false, &map, &err) ==
 	    TIDE_LIVE_RESUMED);
 	CHECK_MSG(tide_sealer_open(
-		      &sealer, map, &archive, tide_clock_wall_ms(), &err) == 0,
+		      &sealer, map, &archive, tide_moment_now(), &err) == 0,
 	    "%s", err.text);
 	for (i = 0; i < 3; i++)
-		CHECK(tide_sealer_round(
-			  &sealer, tide_clock_wall_ms(), 0, &err) >= 0);
+		CHECK(tide_sealer_round(&sealer, tide_moment_now(), 0, &err) >=
+		    0);
 	tide_sealer_close(&sealer);
 	tide_map_detach(map);
 	tide_archive_close(&archive);
@@ -524,22 +524,22 @@ test_threads(void)
 	CHECK_MSG(tide_live_open(&config, &archive.key, false, &thread_map,
 		      &err) == TIDE_LIVE_MADE,
 	    "%s", err.text);
-	CHECK(tide_sealer_open(&sealer, thread_map, &archive,
-		  tide_clock_wall_ms(), &err) == 0);
+	CHECK(tide_sealer_open(
+		  &sealer, thread_map, &archive, tide_moment_now(), &err) == 0);
 	for (w = 0; w < WORKERS; w++)
 		CHECK(
 		    pthread_create(&t[w], NULL, worker_thread, (void *)w) == 0);
 	while (atomic_load(
 		   &thread_map->counters->value[0][TIDE_COUNT_WINDOWS_SEALED]) <
 	    60)
-		CHECK(tide_sealer_round(
-			  &sealer, tide_clock_wall_ms(), 1, &err) >= 0);
+		CHECK(tide_sealer_round(&sealer, tide_moment_now(), 1, &err) >=
+		    0);
 	atomic_store(&shared->stop, true);
 	for (w = 0; w < WORKERS; w++)
 		CHECK(pthread_join(t[w], NULL) == 0);
 	for (i = 0; i < 3; i++)
-		CHECK(tide_sealer_round(
-			  &sealer, tide_clock_wall_ms(), 0, &err) >= 0);
+		CHECK(tide_sealer_round(&sealer, tide_moment_now(), 0, &err) >=
+		    0);
 	tide_sealer_close(&sealer);
 	tide_map_detach(thread_map);
 	tide_archive_close(&archive);

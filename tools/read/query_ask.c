@@ -230,7 +230,8 @@ query_times(struct inquiry *i, struct tide_err *err)
 	struct tide_question *q = &i->q;
 	struct tide_err why;
 
-	q->now_ms = q->until_ms = tide_clock_wall_ms();
+	q->now_ms = tide_clock_wall_ms();
+	q->until_ms = UINT64_MAX; /* or as far as anything is known */
 	q->has_since = i->since != NULL;
 	if (i->until != NULL &&
 	    tide_clock_parse(i->until, q->now_ms, &q->until_ms, &why) < 0)

@@ -219,7 +219,8 @@ lapse_name(uint32_t kind)
 		[TIDE_LAPSE_DAMAGE] = "damage",
 		[TIDE_LAPSE_CUT] = "cut",
 		[TIDE_LAPSE_UNREAD] = "unread",
-		[TIDE_LAPSE_STOPPED] = "stopped" };
+		[TIDE_LAPSE_STOPPED] = "stopped",
+		[TIDE_LAPSE_CLOCK] = "clock" };
 
 	return kind < sizeof names / sizeof *names ? names[kind] : "unknown";
 }

@@ -23,14 +23,18 @@
  * Busy:  while n - 1 is not yet IDLE (a slow or full disk, a stopped worker)
  *        the open window goes on past its size, which is counted.
  * Test:  tests/race/t_seal.c
+ *
+ * What a clock that is set does to windows: sealer_clock.c.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "sealer_clock.h"
 #include "tidemark/archive/archive.h"
 #include "tidemark/archive/sealer.h"
 #include "tidemark/base/bloom.h"
+#include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/map/control.h"
 #include "tidemark/map/map.h"
@@ -94,13 +98,11 @@ not_before(uint64_t t, uint64_t floor)
 	return t < floor ? floor : t; /* the clock may have been put back */
 }
 
-/* When a window ends now: not before anything it may have seen. */
+/* When a window ends: not before anything it may have seen. */
 static uint64_t
-end_of(
-    const struct tide_sealer *s, const struct tide_window *w, uint64_t now_ms)
+end_of(const struct tide_sealer *s, const struct tide_window *w)
 {
-	return not_before(
-	    not_before(now_ms, load(&w->opened_ms)), s->latest_ms);
+	return not_before(s->latest_ms, load(&w->opened_ms));
 }
 
 static void
@@ -109,7 +111,7 @@ begin(struct tide_sealer *s, uint64_t number, uint64_t now_ms)
 	struct tide_control *c = s->map->control;
 	struct tide_window *w = window(s, number);
 
-	store(&w->closed_ms, end_of(s, w, now_ms));
+	store(&w->closed_ms, end_of(s, w));
 	set_state(w, TIDE_WINDOW_SEALING);			/* S1 */
 	open_window(window(s, number + 1), number + 1, now_ms); /* S2 */
 	s->latest_ms = now_ms;
@@ -248,16 +250,43 @@ begin_if_due(struct tide_sealer *s, uint64_t now_ms, uint64_t span_ms)
 		note_overfill(s, w);
 }
 
-int
-tide_sealer_round(struct tide_sealer *s, uint64_t now_ms, uint64_t span_ms,
-    struct tide_err *err)
+/* The clock was set: on to the next window, once that is free. */
+static int
+begin_anew(struct tide_sealer *s, struct tide_moment now,
+    const struct tide_clock_change *c, struct tide_err *err)
 {
+	uint64_t number = load(&s->map->control->current);
+
+	tide_sealer_clock_strays(s, now, c);
+	if (state(window(s, number + 1)) != TIDE_WINDOW_IDLE) {
+		if (tide_window_is_full(s->map, window(s, number)))
+			note_overfill(s, window(s, number));
+		return 0;
+	}
+	if (tide_sealer_clock_tell(s, err) < 0)
+		return -1;
+	begin(s, number, now.wall_ms);
+	tide_sealer_clock_read(s, now);
+	return 0;
+}
+
+int
+tide_sealer_round(struct tide_sealer *s, struct tide_moment now,
+    uint64_t span_ms, struct tide_err *err)
+{
+	struct tide_clock_change c;
 	int sealed = 0;
 
-	s->latest_ms = not_before(s->latest_ms, now_ms);
 	if (s->waiting && is_quiet(s))
 		sealed = finish(s, err);
-	begin_if_due(s, now_ms, span_ms);
+	c = tide_sealer_clock_change(s, now);
+	if (!c.stepped) {
+		tide_sealer_clock_widen(
+		    s, window(s, load(&s->map->control->current)), now, &c);
+		begin_if_due(s, now.wall_ms, span_ms);
+	} else if (begin_anew(s, now, &c, err) < 0) {
+		return -1;
+	}
 	if (sealed == 0 && s->waiting && is_quiet(s))
 		sealed = finish(s, err);
 	return sealed;
@@ -278,14 +307,15 @@ damaged(const struct tide_sealer *s, struct tide_err *err)
 }
 
 static int
-open_first(struct tide_sealer *s, uint64_t now_ms, struct tide_err *err)
+open_first(struct tide_sealer *s, struct tide_moment now, struct tide_err *err)
 {
 	struct tide_control *c = s->map->control;
 	uint64_t newest;
 
 	if (tide_archive_newest(s->archive, &newest, err) < 0)
 		return -1;
-	open_window(window(s, newest + 1), newest + 1, now_ms);
+	open_window(window(s, newest + 1), newest + 1, now.wall_ms);
+	tide_sealer_clock_read(s, now);
 	(void)tide_epoch_replace(&c->current, newest + 1, &c->epoch);
 	return 0;
 }
@@ -339,7 +369,7 @@ resume(struct tide_sealer *s, uint64_t current, struct tide_err *err)
 
 int
 tide_sealer_open(struct tide_sealer *s, struct tide_map *map,
-    struct tide_archive *archive, uint64_t now_ms, struct tide_err *err)
+    struct tide_archive *archive, struct tide_moment now, struct tide_err *err)
 {
 	uint64_t current = load(&map->control->current);
 	unsigned i;
@@ -347,6 +377,7 @@ tide_sealer_open(struct tide_sealer *s, struct tide_map *map,
 	memset(s, 0, sizeof *s);
 	s->map = map;
 	s->archive = archive;
+	s->latest_ms = load(&map->control->seen_wall_ms);
 	for (i = 0; i < TIDE_FILTERS; i++) {
 		s->words[i] =
 		    malloc(tide_bloom_bytes(tide_window_shape(map, i)));
@@ -354,7 +385,7 @@ tide_sealer_open(struct tide_sealer *s, struct tide_map *map,
 			return tide_err_errno(err, "opening the windows");
 	}
 	if (current == 0)
-		return open_first(s, now_ms, err);
+		return open_first(s, now, err);
 	if (current == TIDE_MAP_RETIRED)
 		return 0; /* only to be retired again */
 	return resume(s, current, err);
@@ -383,13 +414,22 @@ wait_until_quiet(struct tide_sealer *s, unsigned wait_ms)
 }
 
 int
-tide_sealer_retire(struct tide_sealer *s, uint64_t now_ms, unsigned wait_ms,
-    struct tide_err *err)
+tide_sealer_retire(struct tide_sealer *s, struct tide_moment now,
+    unsigned wait_ms, struct tide_err *err)
 {
+	struct tide_clock_change change = tide_sealer_clock_change(s, now);
 	struct tide_control *c = s->map->control;
 	struct tide_window *w;
 	unsigned i;
 
+	if (change.stepped) {
+		tide_sealer_clock_strays(s, now, &change);
+		if (tide_sealer_clock_tell(s, err) < 0)
+			return -1;
+	} else {
+		s->latest_ms = not_before(s->latest_ms, now.wall_ms);
+	}
+	tide_sealer_clock_read(s, now);
 	s->target =
 	    tide_epoch_replace(&c->current, TIDE_MAP_RETIRED, &c->epoch);
 	wait_until_quiet(s, wait_ms);
@@ -399,7 +439,7 @@ tide_sealer_retire(struct tide_sealer *s, uint64_t now_ms, unsigned wait_ms,
 		    state(w) != TIDE_WINDOW_SEALING)
 			continue;
 		if (load(&w->closed_ms) == 0)
-			store(&w->closed_ms, end_of(s, w, now_ms));
+			store(&w->closed_ms, end_of(s, w));
 		if (archive_window(s, w, load(&w->number), err) < 0)
 			return -1;
 		clear(s, w);

@@ -98,12 +98,10 @@ prepare(struct asking *k, const struct tide_hash_key *key, struct tide_err *err)
 		return tide_err_set(
 		    err, "nothing is asked: give from, to or content");
 	k->a->since_ms = k->q->has_since ? k->q->since_ms : 0;
-	k->a->until_ms =
-	    k->q->until_ms < k->q->now_ms ? k->q->until_ms : k->q->now_ms;
+	k->a->until_ms = k->q->until_ms; /* finish() knows where all ends */
 	if (k->a->since_ms > k->a->until_ms)
-		return tide_err_set(err,
-		    "the time asked for ends before it "
-		    "begins");
+		return tide_err_set(
+		    err, "the time asked for ends before it begins");
 	return 0;
 }
 
@@ -139,7 +137,7 @@ ask_archive(
 	if (k->txn == NULL)
 		return -1;
 	find_beginning(k, err);
-	if (k->a->since_ms > k->a->until_ms)
+	if (!k->q->has_since && k->a->since_ms > k->a->until_ms)
 		k->a->since_ms = k->a->until_ms;
 	rc = tide_txn_walk(k->txn, TIDE_TABLE_WINDOWS, tide_bytes("", 0),
 	    tide_asking_record, k, err);
@@ -185,7 +183,7 @@ tide_query(struct tide_archive *archive, const struct tide_map *map,
 	if (rc == 0)
 		rc = ask_archive(&k, archive, err);
 	if (rc == 0)
-		tide_asking_finish(&k, map);
+		rc = tide_asking_finish(&k, map, err);
 	free(k.span);
 	free(k.words);
 	if (rc == 0 && k.no_memory)

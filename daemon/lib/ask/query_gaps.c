@@ -11,6 +11,7 @@
 #include "tidemark/archive/archive.h"
 #include "tidemark/ask/query.h"
 #include "tidemark/base/bytes.h"
+#include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/map/acceptor.h"
 #include "tidemark/map/map.h"
@@ -37,6 +38,9 @@ tide_gap_reason(uint32_t kind)
 		return "mail passed whose text was not to be remembered";
 	case TIDE_LAPSE_STOPPED:
 		return "the question was stopped before it came to this";
+	case TIDE_LAPSE_CLOCK:
+		return "the clock was set: mail may be found under the time "
+		       "it showed before";
 	default:
 		return "unknown";
 	}
@@ -150,10 +154,12 @@ is_covered(const struct asking *k, uint64_t at_ms)
 	return false;
 }
 
+/* Nobody has missed what is still to come. */
 static void
 find_gaps(struct asking *k)
 {
-	uint64_t seen;
+	uint64_t seen,
+	    end = k->a->until_ms < k->q->now_ms ? k->a->until_ms : k->q->now_ms;
 	size_t i;
 
 	if (is_moment(k) && is_covered(k, k->a->since_ms))
@@ -161,13 +167,44 @@ find_gaps(struct asking *k)
 	if (k->spans > 0)
 		qsort(k->span, k->spans, sizeof *k->span, by_start);
 	seen = k->a->since_ms;
-	for (i = 0; i < k->spans && seen < k->a->until_ms; i++) {
+	for (i = 0; i < k->spans && seen < end; i++) {
 		if (k->span[i].from_ms > seen)
-			tide_asking_gap(k, seen, k->span[i].from_ms, 0);
+			tide_asking_gap(k, seen,
+			    k->span[i].from_ms < end ? k->span[i].from_ms : end,
+			    0);
 		if (k->span[i].until_ms > seen)
 			seen = k->span[i].until_ms;
 	}
-	tide_asking_gap(k, seen, k->a->until_ms, 0);
+	tide_asking_gap(k, seen, end, 0);
+}
+
+/*
+ * Where the question ends: now, or with what was stored while the clock stood
+ * ahead of that.  What was noted before that was known is cut.
+ */
+static int
+find_end(struct asking *k, struct tide_err *err)
+{
+	uint64_t end = k->q->now_ms;
+	struct tide_answer *a = k->a;
+	size_t i, kept = 0;
+
+	for (i = 0; i < k->spans; i++)
+		if (k->span[i].until_ms > end)
+			end = k->span[i].until_ms;
+	if (end < a->until_ms)
+		a->until_ms = end;
+	if (a->since_ms > a->until_ms)
+		return tide_err_set(
+		    err, "the time asked for ends before it begins");
+	for (i = 0; i < a->gaps; i++) {
+		if (a->gap[i].until_ms > a->until_ms)
+			a->gap[i].until_ms = a->until_ms;
+		if (a->gap[i].from_ms <= a->until_ms)
+			a->gap[kept++] = a->gap[i];
+	}
+	a->gaps = kept;
+	return 0;
 }
 
 /* Neighbours of one kind are one gap to a reader. */
@@ -215,17 +252,35 @@ note_waiting(struct asking *k)
 			    k->lapse[i].until_ms, k->lapse[i].kind);
 }
 
+#define DOWN TIDE_LAPSE_DOWN
+
+/* By the clock that nobody sets. */
+static uint64_t
+since_beat(const struct tide_question *q, const struct tide_acceptor *a)
+{
+	uint64_t beat = atomic_load(&a->pulse_ms);
+
+	return q->mono_ms > beat ? q->mono_ms - beat : 0;
+}
+
 /* The acceptor reports a time of being down only when it is up again. */
 static void
 note_absence(struct asking *k, const struct tide_acceptor *a)
 {
-	uint64_t beat = atomic_load(&a->pulse_wall_ms);
+	uint64_t beat = atomic_load(&a->pulse_wall_ms), now = k->q->now_ms;
+	uint64_t silent = now > beat ? now - beat : 0;
 	pid_t pid = (pid_t)atomic_load(&a->pid);
 
-	if (atomic_load(&a->listening) == 0 || pid <= 0 ||
-	    (kill(pid, 0) < 0 && errno == ESRCH) ||
-	    beat + TIDE_ACCEPTOR_SILENT_MS < k->q->now_ms)
-		tide_asking_gap(k, beat, k->q->now_ms, TIDE_LAPSE_DOWN);
+	if (k->q->mono_ms != 0)
+		silent = since_beat(k->q, a);
+	if (atomic_load(&a->listening) != 0 && pid > 0 &&
+	    (kill(pid, 0) == 0 || errno != ESRCH) &&
+	    silent <= TIDE_ACCEPTOR_SILENT_MS)
+		return;
+	tide_asking_gap(k, now > silent ? now - silent : 0, now, DOWN);
+	if (beat + silent > now + TIDE_CLOCK_SLACK_MS ||
+	    beat + silent + TIDE_CLOCK_SLACK_MS < now) /* the clock was set */
+		tide_asking_gap(k, beat, beat + silent, DOWN);
 }
 
 static int
@@ -236,9 +291,12 @@ by_time(const void *a, const void *b)
 	return x->from_ms < y->from_ms ? -1 : x->from_ms > y->from_ms;
 }
 
-void
-tide_asking_finish(struct asking *k, const struct tide_map *map)
+int
+tide_asking_finish(
+    struct asking *k, const struct tide_map *map, struct tide_err *err)
 {
+	if (find_end(k, err) < 0)
+		return -1;
 	if (map != NULL) {
 		note_waiting(k);
 		note_absence(k, map->acceptor);
@@ -247,4 +305,5 @@ tide_asking_finish(struct asking *k, const struct tide_map *map)
 	if (k->a->gaps > 0)
 		qsort(k->a->gap, k->a->gaps, sizeof *k->a->gap, by_time);
 	merge_gaps(k->a);
+	return 0;
 }

@@ -11,9 +11,11 @@
 #include "tidemark/ask/query.h"
 #include "tidemark/base/bloom.h"
 #include "tidemark/base/bytes.h"
+#include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/hash.h"
 #include "tidemark/map/acceptor.h"
+#include "tidemark/map/control.h"
 #include "tidemark/map/map.h"
 #include "tidemark/map/window.h"
 #include "tidemark/memory/recall.h"
@@ -224,6 +226,30 @@ is_filled(const struct tide_window *w)
 }
 
 /*
+ * An open window covers up to now; if the clock was set since it was looked
+ * after (sealer_clock.c), up to what the clock showed before.
+ */
+static void
+date_open(const struct asking *k, struct tide_window_record *r)
+{
+	uint64_t now = k->q->now_ms;
+
+	if (k->clock.stepped)
+		now = k->clock.before_ms;
+	else
+		r->from_ms = tide_clock_earliest(&k->clock, r->from_ms, now);
+	r->until_ms = now > r->from_ms ? now : r->from_ms;
+}
+
+/* Is the time asked for that the clock shows since it was set just now? */
+static bool
+has_strays(const struct asking *k)
+{
+	return k->clock.stepped && k->clock.after_ms <= k->a->until_ms &&
+	    k->q->now_ms >= k->a->since_ms;
+}
+
+/*
  * Look where workers are writing: bits are only ever added.  If the window is
  * cleared under our eyes, it is in the archive, where we look next.
  */
@@ -239,16 +265,17 @@ look_into_live(
 	bool filled = is_filled(w);
 	struct look l;
 	unsigned i;
+	bool open;
 
 	for (i = 0; i < TIDE_FILTERS; i++) {
 		r.shape[i] = *tide_window_shape(map, i);
 		words[i] = tide_window_words(map, w, i);
 	}
 	tide_window_describe(&r, w, map->head);
-	if (r.until_ms < r.from_ms) /* open: it covers up to now */
-		r.until_ms =
-		    k->q->now_ms > r.from_ms ? k->q->now_ms : r.from_ms;
-	if (!is_asked(k, &r)) {
+	open = r.until_ms < r.from_ms;
+	if (open)
+		date_open(k, &r);
+	if (!is_asked(k, &r) && !(open && has_strays(k))) {
 		if (filled)
 			tide_asking_span(k, r.from_ms, r.until_ms);
 		return;
@@ -265,6 +292,17 @@ look_into_live(
 void
 tide_asking_map(struct asking *k, const struct tide_map *map)
 {
+	struct tide_moment now = { k->q->now_ms, k->q->boot_ms };
+	struct tide_moment then = { atomic_load(&map->control->seen_wall_ms),
+		atomic_load(&map->control->seen_boot_ms) };
+
+	if (now.boot_ms != 0 && then.boot_ms != 0)
+		k->clock = tide_clock_between(then, now);
+	else
+		k->clock.after_ms = UINT64_MAX;
+	if (has_strays(k))
+		tide_asking_gap(
+		    k, k->clock.after_ms, now.wall_ms, TIDE_LAPSE_CLOCK);
 	look_into_live(k, map, map->window[0]);
 	look_into_live(k, map, map->window[1]);
 }

@@ -7,6 +7,8 @@
 
 #include "tidemark/ask/query.h"
 #include "tidemark/base/bytes.h"
+#include "tidemark/base/clock.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/hash.h"
 #include "tidemark/map/acceptor.h"
 #include "tidemark/map/window.h"
@@ -33,6 +35,7 @@ struct asking {
 	bool no_memory;
 	bool damaged; /* a record behind this one's end is: */
 	uint64_t known_ms;
+	struct tide_clock_change clock; /* since windows were looked after */
 	struct tide_lapse lapse[TIDE_LAPSES]; /* not yet in the archive */
 	unsigned lapses;
 };
@@ -63,7 +66,8 @@ int tide_asking_lapse(void *arg, struct tide_bytes key, struct tide_bytes value,
 /* Lapses not yet in the archive; before that is read. */
 void tide_asking_copy_lapses(struct asking *, const struct tide_acceptor *);
 
-/* All gaps, in order; map NULL: offline. */
-void tide_asking_finish(struct asking *, const struct tide_map *);
+/* All gaps, in order; map NULL: offline.  -1 if nothing is left to be asked. */
+int
+tide_asking_finish(struct asking *, const struct tide_map *, struct tide_err *);
 
 #endif

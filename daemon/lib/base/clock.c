@@ -13,6 +13,32 @@
 #include "tidemark/base/err.h"
 #include "tidemark/base/units.h"
 
+/* By the second clock; one that ran backwards is of another boot. */
+struct tide_clock_change
+tide_clock_between(struct tide_moment then, struct tide_moment now)
+{
+	uint64_t passed =
+	    now.boot_ms > then.boot_ms ? now.boot_ms - then.boot_ms : 0;
+	struct tide_clock_change c = { .before_ms = then.wall_ms + passed,
+		.after_ms = now.wall_ms > passed ? now.wall_ms - passed : 0 };
+	uint64_t off = now.wall_ms > c.before_ms ? now.wall_ms - c.before_ms
+						 : c.before_ms - now.wall_ms;
+
+	c.stepped = off > TIDE_CLOCK_SLACK_MS;
+	return c;
+}
+
+uint64_t
+tide_clock_earliest(
+    const struct tide_clock_change *c, uint64_t began_ms, uint64_t now_ms)
+{
+	uint64_t behind = c->before_ms > now_ms ? c->before_ms - now_ms : 0;
+
+	if (c->after_ms >= began_ms)
+		return began_ms; /* there already, long before */
+	return began_ms > behind ? began_ms - behind : 0;
+}
+
 struct timespec
 tide_clock_deadline(uint64_t ms)
 {

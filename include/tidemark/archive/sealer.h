@@ -9,6 +9,7 @@
 #define TIDEMARK_SEALER_H
 
 #include "tidemark/archive/archive.h"
+#include "tidemark/base/clock.h"
 #include "tidemark/map/map.h"
 #include "tidemark/map/window.h"
 
@@ -19,6 +20,8 @@ struct tide_sealer {
 	uint64_t number;    /* ... this window */
 	uint64_t target;    /* ... to pass this epoch */
 	uint64_t latest_ms; /* wall; the latest seen by the open window */
+	bool strays;	    /* mail of another time goes into it, from: */
+	uint64_t stray_from_ms, stray_until_ms; /* wall */
 	uint64_t *words[TIDE_FILTERS];
 };
 
@@ -27,22 +30,22 @@ struct tide_sealer {
  * a killed collector had begun.  -1 if the map contradicts itself.
  */
 int tide_sealer_open(struct tide_sealer *, struct tide_map *,
-    struct tide_archive *, uint64_t now_ms, struct tide_err *);
+    struct tide_archive *, struct tide_moment now, struct tide_err *);
 void tide_sealer_close(struct tide_sealer *);
 
 /*
- * One round at wall time now_ms; span_ms 0 seals the open window whatever its
+ * One round at that moment; span_ms 0 seals the open window whatever its
  * age.  1 if a window went into the archive, 0 if not, -1 if that failed (it
  * is tried again in the next round).
  */
-int tide_sealer_round(
-    struct tide_sealer *, uint64_t now_ms, uint64_t span_ms, struct tide_err *);
+int tide_sealer_round(struct tide_sealer *, struct tide_moment now,
+    uint64_t span_ms, struct tide_err *);
 
 /*
  * Before the map is replaced by one of other sizes: tell workers that it is
  * out of use, wait for their bursts (at most wait_ms), store both windows.
  */
-int tide_sealer_retire(
-    struct tide_sealer *, uint64_t now_ms, unsigned wait_ms, struct tide_err *);
+int tide_sealer_retire(struct tide_sealer *, struct tide_moment now,
+    unsigned wait_ms, struct tide_err *);
 
 #endif

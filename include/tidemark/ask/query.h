@@ -21,7 +21,10 @@ struct tide_question {
 	const struct tide_recall *recall; /* content, ready; NULL: whatever */
 	bool has_since;			  /* else: as far back as we remember */
 	uint64_t since_ms, until_ms;
-	uint64_t now_ms;
+	uint64_t now_ms; /* wall */
+	/* now as well; 0: whether the clock was set just now, or for how long
+	 * the acceptor is silent, is then judged by wall time alone */
+	uint64_t boot_ms, mono_ms;
 	/* called before each window, if not NULL; false: enough */
 	bool (*go_on)(void *arg, uint64_t done, uint64_t all);
 	void *arg;

@@ -7,6 +7,7 @@
 #define TIDEMARK_CLOCK_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
@@ -50,6 +51,37 @@ tide_clock_mono_ns(void)
 	(void)clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
+
+/* A moment by both clocks; tests make their own. */
+struct tide_moment {
+	uint64_t wall_ms, boot_ms;
+};
+
+static inline struct tide_moment
+tide_moment_now(void)
+{
+	return (
+	    struct tide_moment){ tide_clock_wall_ms(), tide_clock_boot_ms() };
+}
+
+/*
+ * Two readings of the clocks, and the wall times that may have been shown
+ * between them: up to `before` if the clock was set at the end, from `after`
+ * on if at the beginning.  A clock that was not set shows what it should, but
+ * for TIDE_CLOCK_SLACK_MS.
+ */
+#define TIDE_CLOCK_SLACK_MS 2000
+struct tide_clock_change {
+	bool stepped;
+	uint64_t before_ms, after_ms; /* wall */
+};
+struct tide_clock_change
+tide_clock_between(struct tide_moment then, struct tide_moment now);
+
+/* What began at that time, between them or before: the earliest time that the
+ * clock may have shown since, if it was set back by little. */
+uint64_t tide_clock_earliest(
+    const struct tide_clock_change *, uint64_t began_ms, uint64_t now_ms);
 
 /*
  * So long from now, for pthread_cond_timedwait() on a condition that

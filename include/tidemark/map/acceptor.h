@@ -17,9 +17,12 @@ enum tide_lapse_kind {
 	TIDE_LAPSE_FULL,     /* max_workers reached for long */
 	TIDE_LAPSE_DAMAGE,   /* a stored window cannot be read */
 	/* in answers alone: */
-	TIDE_LAPSE_CUT,	   /* not all of a message's text was remembered */
-	TIDE_LAPSE_UNREAD, /* none of it was, by the settings */
-	TIDE_LAPSE_STOPPED /* the question was */
+	TIDE_LAPSE_CUT,	    /* not all of a message's text was remembered */
+	TIDE_LAPSE_UNREAD,  /* none of it was, by the settings */
+	TIDE_LAPSE_STOPPED, /* the question was */
+	/* stored, but newer than those: */
+	TIDE_LAPSE_CLOCK /* the clock was set: it is in a window of another
+			    time */
 };
 
 /* A time in which mail may have passed unseen. */

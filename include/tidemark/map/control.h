@@ -29,6 +29,10 @@ struct tide_control {
 	_Atomic uint32_t collector_pid;
 	_Atomic uint32_t filling; /* 1 until a new map holds what it is to:
 				     who finds it so makes another one */
+	/* when the sealer last read the clocks: sealer_clock.c */
+	_Atomic uint64_t seen_wall_ms;
+	_Atomic uint64_t seen_boot_ms; /* 0: not yet */
+	_Atomic int64_t settled_ms;    /* what boot time lacks; 0: not known */
 };
 
 #endif

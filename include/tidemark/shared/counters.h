@@ -226,6 +226,11 @@ X(ARCHIVE_FAILURES, archive_failures, GLOBAL, COLLECTOR, \
     "writes to the archive that failed (each is tried again)", \
     "Act soon: a full disk, archive_map reached, or a broken file. The log " \
     "has the reason; what waits is lost if the machine goes down") \
+X(CLOCK_STEPS, clock_steps, GLOBAL, COLLECTOR, \
+    "times that the clock was set by more than two seconds", \
+    "Nothing is lost: windows are found under the time that the clock " \
+    "showed, and nothing expires by the new one until an hour has confirmed " \
+    "it. Find out who sets the clock; let it be slewed") \
 X(LAPSES, lapses, GLOBAL, COLLECTOR, \
     "times recorded in which mail may have passed unseen", \
     "Mail may have passed unseen, and queries about that time say so; " \

@@ -47,7 +47,8 @@ start(void)
 	fixture_config(&config);
 	fixture_open_archive(&config, &archive);
 	map = fixture_make_map(&config, &archive);
-	CHECK_INT(tide_sealer_open(&sealer, map, &archive, T0, &err), 0);
+	CHECK_INT(
+	    tide_sealer_open(&sealer, map, &archive, fixture_at(T0), &err), 0);
 }
 
 static void
@@ -137,7 +138,7 @@ two_windows(void)
 	start();
 	CHECK(fixture_pass(map, "a@b.example", "c@d.example"));
 	atomic_store(&map->slots[0].epoch, atomic_load(&map->control->epoch));
-	CHECK_INT(tide_sealer_round(&sealer, T0 + 10, 0, &err), 0);
+	CHECK_INT(tide_sealer_round(&sealer, fixture_at(T0 + 10), 0, &err), 0);
 	tide_epoch_leave(&map->slots[0].epoch);
 	CHECK(fixture_pass(map, "b@b.example", "c@d.example"));
 	write_at(T0 + 50);
@@ -148,7 +149,8 @@ two_windows(void)
 					  : c.record[0].until_ms,
 	    T0 + 10);
 	tide_checkpoint_free(&c);
-	CHECK_INT(tide_sealer_round(&sealer, T0 + 60, 1000, &err), 1);
+	CHECK_INT(
+	    tide_sealer_round(&sealer, fixture_at(T0 + 60), 1000, &err), 1);
 	CHECK_INT(tide_checkpoint_load(&archive, &c, &err), 1);
 	CHECK_INT(c.windows, 1); /* the archive has the other by now */
 	CHECK_INT(c.record[0].number, 2);
@@ -184,7 +186,9 @@ restore(void)
 	CHECK_INT(taken.taken_ms, T0 + 50);
 	CHECK_INT(tide_counter_get(map->counters, 0, TIDE_COUNT_LAPSES), 4712);
 	CHECK_INT(atomic_load(&map->control->bypass_until_ms), 99);
-	CHECK_INT(tide_sealer_open(&sealer, map, &archive, T0 + 80, &err), 0);
+	CHECK_INT(
+	    tide_sealer_open(&sealer, map, &archive, fixture_at(T0 + 80), &err),
+	    0);
 	CHECK_INT(atomic_load(&map->control->current), 2);
 	CHECK_INT(fixture_ask(&archive, map, &q, NULL), TIDE_FOUND);
 	q.from = "lost@b.example"; /* 50 to 80 is a gap, and is shown so */
@@ -238,7 +242,9 @@ restored_by_name(void)
 		1000,
 	    7);
 	tide_carried_free(&taken);
-	CHECK_INT(tide_sealer_open(&sealer, map, &archive, T0 + 80, &err), 0);
+	CHECK_INT(
+	    tide_sealer_open(&sealer, map, &archive, fixture_at(T0 + 80), &err),
+	    0);
 	end();
 }
 
@@ -321,7 +327,8 @@ large_windows(void)
 	config.window_senders = 2000000; /* 2.4 MB at 1% */
 	fixture_open_archive(&config, &archive);
 	map = fixture_make_map(&config, &archive);
-	CHECK_INT(tide_sealer_open(&sealer, map, &archive, T0, &err), 0);
+	CHECK_INT(
+	    tide_sealer_open(&sealer, map, &archive, fixture_at(T0), &err), 0);
 	words = tide_window_words(map, map->window[1], TIDE_FILTER_SENDERS);
 	atomic_store(&words[0], 1);
 	atomic_store(&words[200000], 2);
@@ -527,7 +534,9 @@ restored(struct tide_carried *taken)
 	CHECK(unlink(fixture_live_path(&config)) == 0);
 	map = fixture_make_map(&config, &archive);
 	CHECK_INT(tide_checkpoint_restore(&archive, map, taken, &lacks), 1);
-	CHECK_INT(tide_sealer_open(&sealer, map, &archive, T0 + 9, &lacks), 0);
+	CHECK_INT(tide_sealer_open(
+		      &sealer, map, &archive, fixture_at(T0 + 9), &lacks),
+	    0);
 	return lacks.text;
 }
 

@@ -44,7 +44,8 @@ start(void)
 	fixture_store(&archive, 2, 20, 30, "two@a.example", "zwei@z.example");
 	fixture_store(&archive, 4, 40, 50, "<>", "vier@z.example");
 	map = fixture_make_map(&config, &archive);
-	CHECK_INT(tide_sealer_open(&sealer, map, &archive, 50, &err), 0);
+	CHECK_INT(
+	    tide_sealer_open(&sealer, map, &archive, fixture_at(50), &err), 0);
 	CHECK(fixture_pass(map, "five@b.example", "fuenf@z.example"));
 }
 
@@ -386,7 +387,7 @@ sealed_while_asking(void)
 	struct tide_err err;
 
 	start();
-	CHECK_INT(tide_sealer_round(&sealer, 60, 0, &err), 1);
+	CHECK_INT(tide_sealer_round(&sealer, fixture_at(60), 0, &err), 1);
 	CHECK_INT(ask("five@b.example", NULL, 40, 60, &a), TIDE_FOUND);
 	CHECK_INT(a.hits, 1);
 	CHECK(a.hit[0].sealed);
@@ -412,7 +413,7 @@ seal_on(void *arg)
 	uint64_t i;
 
 	for (i = 1; i <= SEALS; i++) {
-		if (tide_sealer_round(&sealer, 60 + i, 0, &err) < 0)
+		if (tide_sealer_round(&sealer, fixture_at(60 + i), 0, &err) < 0)
 			return arg;
 		if (!fixture_pass(map, "more@b.example", "x@z.example"))
 			return arg;
@@ -452,7 +453,7 @@ sealing_window_ends_at_its_close(void)
 
 	start();
 	atomic_store(&map->slots[2].epoch, atomic_load(&map->control->epoch));
-	CHECK_INT(tide_sealer_round(&sealer, 55, 0, &err), 0);
+	CHECK_INT(tide_sealer_round(&sealer, fixture_at(55), 0, &err), 0);
 	CHECK_INT(ask("five@b.example", NULL, 40, 60, &a), TIDE_FOUND);
 	CHECK_INT(a.hit[0].until_ms, 55);
 	CHECK_INT(a.gaps, 0); /* the next one covers the rest */

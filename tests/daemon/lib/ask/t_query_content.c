@@ -46,7 +46,8 @@ start(enum tide_memory form)
 	CHECK_INT(tide_archive_name_profiles(&archive, &config, &err), 0);
 	map = fixture_make_map(&config, &archive);
 	now = 1000;
-	CHECK_INT(tide_sealer_open(&sealer, map, &archive, now, &err), 0);
+	CHECK_INT(
+	    tide_sealer_open(&sealer, map, &archive, fixture_at(now), &err), 0);
 }
 
 static void
@@ -66,7 +67,7 @@ seal(void)
 	now += 1000;
 	for (i = 0; i < 3; i++)
 		sealed += tide_sealer_round(
-		    &sealer, now, i == 0 ? 0 : UINT64_MAX, &err);
+		    &sealer, fixture_at(now), i == 0 ? 0 : UINT64_MAX, &err);
 	CHECK_INT(sealed, 1);
 }
 
@@ -361,13 +362,16 @@ content_fills_a_window(void)
 
 	start(TIDE_MEMORY_CLASSIC);
 	for (i = 0; !tide_window_is_full(map, map->window[1]); i++) {
-		CHECK_INT(
-		    tide_sealer_round(&sealer, now, UINT64_MAX / 2, &err), 0);
+		CHECK_INT(tide_sealer_round(
+			      &sealer, fixture_at(now), UINT64_MAX / 2, &err),
+		    0);
 		pass(0, "a@x.example", text_of(i), false);
 		CHECK(i < 1000);
 	}
 	CHECK_INT(i, (TIDE_CLASSIC_SATURATION + 56) / 57);
-	CHECK_INT(tide_sealer_round(&sealer, now, UINT64_MAX / 2, &err), 1);
+	CHECK_INT(
+	    tide_sealer_round(&sealer, fixture_at(now), UINT64_MAX / 2, &err),
+	    1);
 	end();
 }
 
@@ -384,7 +388,9 @@ a_large_message_overfills(void)
 	start(TIDE_MEMORY_CLASSIC);
 	content_babble(large, 200000, 5);
 	pass_most(0, "a@x.example", large, false, TIDE_SAMPLES_MOST);
-	CHECK_INT(tide_sealer_round(&sealer, now, UINT64_MAX / 2, &err), 1);
+	CHECK_INT(
+	    tide_sealer_round(&sealer, fixture_at(now), UINT64_MAX / 2, &err),
+	    1);
 	CHECK_INT(
 	    tide_counter_get(map->counters, 0, TIDE_COUNT_WINDOWS_OVERFILLED),
 	    1);
