@@ -180,10 +180,10 @@ expire(struct archivist *a, struct tide_err *err)
 		return -1;
 	tide_count(a->c->map->counters, TIDE_COUNT_WINDOWS_EXPIRED, dropped);
 	publish_summary(a);
-	/* the map's table needs none: who looks there looks at the time */
 	if (tide_archive_walk_bans(&a->c->archive, now, leave_ban, NULL, err) <
 	    0)
 		return -1;
+	expire_bans(a->c, now);
 	return tide_archive_expire_egress(&a->c->archive, now, err) < 0 ? -1
 									: 0;
 }

@@ -20,31 +20,6 @@
 #include "tidemark/map/map.h"
 #include "tidemark/settings/config.h"
 
-static struct tide_key
-key_of(const struct tide_ban *ban)
-{
-	struct tide_key key = { .length = ban->length };
-
-	memcpy(key.text, ban->key, ban->length);
-	return key;
-}
-
-/* Two threads publish: what is in the map may be the later writing. */
-void
-publish_ban(struct collector *c, const struct tide_ban *ban)
-{
-	const uint8_t *secret = c->map->flow->head->secret;
-	struct tide_key key = key_of(ban);
-	struct tide_ban there;
-
-	(void)pthread_mutex_lock(&c->ban_lock);
-	if (!tide_bans_find(c->map->bans, secret, &key, 0, &there) ||
-	    !tide_ban_is_newer(&there, ban))
-		tide_bans_publish(c->map->bans, secret, ban);
-	(void)pthread_mutex_unlock(&c->ban_lock);
-	egress_touch(c, TIDE_EGRESS_BAN);
-}
-
 /* ---- overflows (B2) ---------------------------------------------------- */
 
 /* Those works that are to be stored now. */
@@ -312,7 +287,8 @@ find_published(struct collector *c, struct found *f, struct tide_txn *txn,
 	uint32_t i;
 	int stored = 0;
 
-	for (i = 0; stored >= 0 && i < c->map->head->bans; i++) {
+	for (i = 0; stored >= 0 && i < tide_bans_entries(c->map->head->bans);
+	     i++) {
 		if (!tide_bans_at(c->map->bans, i, &ban) ||
 		    !f->means(f->arg, ban.key, ban.length))
 			continue;

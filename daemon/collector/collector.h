@@ -143,8 +143,14 @@ void keeper_round(struct collector *);
 void hook_start(struct collector *, const struct tide_ban *, unsigned profile);
 void hook_round(struct collector *);
 
-/* banning.c */
+/* ban_table.c */
 void publish_ban(struct collector *, const struct tide_ban *);
+/* At start, from the archive into the map; those whose time is over, out of
+ * it. */
+int load_bans(struct collector *, struct tide_err *);
+void expire_bans(struct collector *, uint64_t now_ms);
+
+/* banning.c */
 /* All of certain keys, in archive and map, without a word in the log; only
  * counted if dry.  How many, or -1. */
 typedef bool means_key(void *arg, const char *key, size_t length);

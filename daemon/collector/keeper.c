@@ -25,7 +25,6 @@
 #include <sys/random.h>
 
 #include "collector.h"
-#include "tidemark/archive/archive_bans.h"
 #include "tidemark/archive/carried.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
@@ -219,12 +218,6 @@ sweep_tokens(struct collector *c)
 
 /* ---- opening, and the rounds ------------------------------------------- */
 
-static void
-load_ban(void *arg, const struct tide_ban *ban)
-{
-	publish_ban(arg, ban);
-}
-
 static int
 open_pool(struct collector *c, struct tide_err *err)
 {
@@ -291,9 +284,7 @@ keeper_open(struct collector *c, struct tide_err *err)
 	set_classes(c);
 	find_longest(c);
 	load_carried(c);
-	tide_bans_clear(c->map->bans, c->map->head->bans);
-	return tide_archive_walk_bans(
-	    &c->archive, tide_clock_wall_ms(), load_ban, c, err);
+	return load_bans(c, err);
 }
 
 /* Every so often the books are checked, whether anybody asks or not. */

@@ -133,15 +133,21 @@ unban_all(const struct tool *t, const struct view *v, const char *text)
 	uint64_t now = tide_clock_wall_ms();
 	struct tide_ban ban;
 	struct tide_key key;
+	char last[sizeof ban.key] = "";
 	unsigned found = 0;
 	int code = TOOL_OK, one;
-	uint32_t i;
+	uint32_t i = 0;
 
 	if (view_key(v, text, &key) < 0)
 		return TOOL_ERROR;
-	for (i = 0; i < v->bans; i++) {
-		if (!view_ban(v, i, now, &ban) || !view_is_of(&key, ban.key))
+	while (i < v->bans) {
+		if (!view_ban(v, i, now, &ban) || !view_is_of(&key, ban.key) ||
+		    strcmp(ban.key, last) == 0) {
+			i++;
 			continue;
+		}
+		/* those behind it move up: look here once more */
+		(void)snprintf(last, sizeof last, "%s", ban.key);
 		found++;
 		one = unban_one(t, ban.key);
 		code = one > code ? one : code;

@@ -257,7 +257,7 @@ measure(const struct metrics *m, double value[GAUGES])
 	value[BUCKETS_MAX] = v->flow.buckets;
 	value[STRINGS] = f.strings;
 	value[BANS] = f.bans;
-	value[BANS_MAX] = v->bans;
+	value[BANS_MAX] = v->bans_most;
 	value[DECISIONS_MAX] = v->map->ring->capacity;
 	value[MAP_BYTES] = map_bytes(v);
 	value[ARCHIVE_WINDOWS] = (double)atomic_load(&c->archive_windows);

@@ -15,6 +15,7 @@
 #include "tidemark/base/err.h"
 #include "tidemark/map/acceptor.h"
 #include "tidemark/map/control.h"
+#include "tidemark/flow/bans.h"
 #include "tidemark/map/head.h"
 #include "tidemark/map/map.h"
 #include "tidemark/map/regions.h"
@@ -37,7 +38,8 @@ take_geometry(struct view *v, struct tide_err *err)
 	unsigned i;
 
 	v->slots = head.slots;
-	v->bans = head.bans;
+	v->bans = tide_bans_entries(head.bans);
+	v->bans_most = head.bans;
 	v->flow = head.flow;
 	v->shape[TIDE_FILTER_SENDERS] = head.senders;
 	v->shape[TIDE_FILTER_RECIPIENTS] = head.recipients;

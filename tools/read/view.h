@@ -21,7 +21,8 @@ struct view {
 	struct tide_map *map;
 	struct tide_config config; /* the daemon's, as it published it */
 	uint32_t slots;
-	uint32_t bans; /* entries */
+	uint32_t bans;	    /* entries */
+	uint32_t bans_most; /* of which so many may be in use */
 	struct tide_flow_shape flow;
 	struct tide_bloom_shape shape[TIDE_FILTERS];
 	uint32_t memory;     /* enum tide_memory */

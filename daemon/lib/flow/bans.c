@@ -10,12 +10,13 @@
 #include "tidemark/settings/config.h"
 
 #define READ_TRIES 8
+#define FIND_TRIES 64
 
 size_t
-tide_bans_size(uint32_t capacity)
+tide_bans_size(uint32_t most)
 {
 	return sizeof(struct tide_bans) +
-	    (size_t)capacity * sizeof(struct tide_ban_entry);
+	    (size_t)tide_bans_entries(most) * sizeof(struct tide_ban_entry);
 }
 
 /* ---- one entry --------------------------------------------------------- */
@@ -32,17 +33,20 @@ is_sound(struct tide_ban *ban)
 	return true;
 }
 
-/* False if nothing stands there, or if it is being written all the time. */
-static bool
+enum found { FREE, USED, TORN };
+
+/* TORN: it is being written all the time, or nonsense; it may be anybody's. */
+static enum found
 read_entry(const struct tide_ban_entry *e, struct tide_ban *ban)
 {
 	uint64_t words[TIDE_BAN_WORDS], seq;
 	unsigned tries, i;
 
 	for (tries = 0; tries < READ_TRIES; tries++) {
-		seq = atomic_load_explicit(&e->seq, memory_order_acquire);
+		seq = atomic_load_explicit(
+		    &e->seq, memory_order_acquire); /* R1 */
 		if (seq == 0)
-			return false;
+			return FREE;
 		for (i = 0; i < TIDE_BAN_WORDS; i++)
 			words[i] = atomic_load_explicit(
 			    &e->word[i], memory_order_relaxed); /* R2 */
@@ -51,10 +55,12 @@ read_entry(const struct tide_ban_entry *e, struct tide_ban *ban)
 		    atomic_load_explicit(&e->seq, memory_order_relaxed) ==
 			seq) { /* R3 */
 			memcpy(ban, words, sizeof *ban);
-			return is_sound(ban);
+			if (ban->length == 0)
+				return FREE;
+			return is_sound(ban) ? USED : TORN;
 		}
 	}
-	return false;
+	return TORN;
 }
 
 static void
@@ -75,31 +81,15 @@ write_entry(struct tide_ban_entry *e, const struct tide_ban *ban)
 
 /* ---- finding ----------------------------------------------------------- */
 
-/* Where a key may stand: some entries in a row; none in an empty table. */
-struct row {
-	uint32_t capacity, start, length;
-};
-
-static struct row
-row_of(const struct tide_bans *b, const uint8_t secret[16], const char *key,
-    size_t length)
+static uint32_t
+home_of(
+    uint32_t capacity, const uint8_t secret[16], const char *key, size_t length)
 {
-	struct row r = { .capacity = atomic_load(&b->capacity) };
 	uint64_t h;
 
-	if (r.capacity == 0)
-		return r;
 	(void)crypto_shorthash(
 	    (unsigned char *)&h, (const unsigned char *)key, length, secret);
-	r.start = (uint32_t)(h % r.capacity);
-	r.length = TIDE_BAN_PROBES;
-	return r;
-}
-
-static uint32_t
-at(const struct row *r, uint32_t i)
-{
-	return (uint32_t)(((uint64_t)r->start + i) % r->capacity);
+	return (uint32_t)(h % capacity);
 }
 
 static bool
@@ -108,20 +98,62 @@ is_for(const struct tide_ban *ban, const char *key, size_t length)
 	return ban->length == length && memcmp(ban->key, key, length) == 0;
 }
 
+/* A search: from its home on, up to the free one that ends it. */
+struct search {
+	uint32_t capacity, at;
+	bool found;
+	bool full; /* not even a free one */
+};
+
+static struct search
+search(const struct tide_bans *b, const uint8_t secret[16], const char *key,
+    size_t length, struct tide_ban *ban)
+{
+	struct search s = { .capacity = atomic_load(&b->capacity) };
+	uint32_t i;
+
+	s.full = s.capacity == 0;
+	if (s.full)
+		return s;
+	s.at = home_of(s.capacity, secret, key, length);
+	for (i = 0; i < s.capacity; i++) {
+		switch (read_entry(&b->entry[s.at], ban)) {
+		case FREE:
+			return s;
+		case USED:
+			s.found = is_for(ban, key, length);
+			if (s.found)
+				return s;
+			break;
+		case TORN:
+			break;
+		}
+		s.at = (s.at + 1) % s.capacity;
+	}
+	s.full = true;
+	return s;
+}
+
 bool
 tide_bans_find(const struct tide_bans *b, const uint8_t secret[16],
     const struct tide_key *key, uint64_t now_ms, struct tide_ban *ban)
 {
-	struct row row;
-	uint32_t i;
+	uint64_t moves;
+	unsigned tries;
 
 	if (atomic_load_explicit(&b->standing, memory_order_relaxed) == 0)
 		return false;
-	row = row_of(b, secret, key->text, key->length);
-	for (i = 0; i < row.length; i++)
-		if (read_entry(&b->entry[at(&row, i)], ban) &&
-		    is_for(ban, key->text, key->length))
+	for (tries = 0; tries < FIND_TRIES; tries++) {
+		moves = atomic_load_explicit(
+		    &b->moves, memory_order_acquire); /* L1 */
+		if (search(b, secret, key->text, key->length, ban)
+			.found) /* L2 */
 			return ban->until_ms > now_ms;
+		atomic_thread_fence(memory_order_acquire);
+		if (atomic_load_explicit(&b->moves, memory_order_relaxed) ==
+		    moves) /* L3 */
+			return false;
+	}
 	return false;
 }
 
@@ -168,59 +200,32 @@ tide_bans_find_client(const struct tide_bans *b, const uint8_t secret[16],
 bool
 tide_bans_at(const struct tide_bans *b, uint32_t i, struct tide_ban *ban)
 {
-	return i < atomic_load(&b->capacity) && read_entry(&b->entry[i], ban);
+	return i < atomic_load(&b->capacity) &&
+	    read_entry(&b->entry[i], ban) == USED;
 }
 
 /* ---- writing ----------------------------------------------------------- */
 
+static const struct tide_ban nothing;
+
 void
-tide_bans_clear(struct tide_bans *b, uint32_t capacity)
+tide_bans_open(struct tide_bans *b, uint32_t most)
 {
-	static const struct tide_ban none;
-	uint32_t i;
+	uint32_t i, entries = tide_bans_entries(most);
 
-	atomic_store(&b->capacity, capacity);
-	atomic_store(&b->standing, 0);
-	for (i = 0; i < 4; i++)
-		atomic_store(&b->prefixes[i], 0);
-	for (i = 0; i < capacity; i++)
+	if (atomic_load(&b->capacity) == entries)
+		return;
+	atomic_store(&b->capacity, 0);
+	for (i = 0; i < entries; i++)
 		if (atomic_load(&b->entry[i].seq) != 0)
-			write_entry(&b->entry[i], &none);
-}
-
-/* The entry of that key, else an empty one, else the one that ends first;
- * NULL in a table without room. */
-static struct tide_ban_entry *
-place_for(struct tide_bans *b, const struct row *row,
-    const struct tide_ban *new, bool *fresh)
-{
-	struct tide_ban_entry *best = NULL, *e;
-	uint64_t ends = UINT64_MAX;
-	struct tide_ban ban;
-	uint32_t i;
-
-	for (i = 0; i < row->length; i++) {
-		e = &b->entry[at(row, i)];
-		if (!read_entry(e, &ban))
-			ban.until_ms = 0;
-		else if (is_for(&ban, new->key, new->length)) {
-			*fresh = false;
-			return e;
-		}
-		if (ban.until_ms < ends) {
-			ends = ban.until_ms;
-			best = e;
-		}
-	}
-	*fresh = ends == 0;
-	if (best != NULL && ends > new->since_ms)
-		atomic_fetch_add(&b->pushed_out, 1);
-	return best;
+			write_entry(&b->entry[i], &nothing);
+	atomic_store(&b->standing, 0);
+	atomic_store(&b->capacity, entries);
 }
 
 /* "…/24" of IPv4, "…/64" of IPv6: remember the length. */
 static void
-note_prefix(struct tide_bans *b, const struct tide_ban *ban)
+note_prefix(_Atomic uint64_t prefixes[4], const struct tide_ban *ban)
 {
 	struct tide_net net;
 	struct tide_err err;
@@ -231,43 +236,128 @@ note_prefix(struct tide_bans *b, const struct tide_ban *ban)
 		return;
 	prefix = net.bits;
 	if (prefix < 128)
-		atomic_fetch_or(&b->prefixes[prefix / 64], 1ull << prefix % 64);
+		atomic_fetch_or(&prefixes[prefix / 64], 1ull << prefix % 64);
 }
 
-void
+bool
 tide_bans_publish(
     struct tide_bans *b, const uint8_t secret[16], const struct tide_ban *ban)
 {
-	struct row row = row_of(b, secret, ban->key, ban->length);
-	bool fresh;
-	struct tide_ban_entry *e = place_for(b, &row, ban, &fresh);
+	struct tide_ban there;
+	struct search s = search(b, secret, ban->key, ban->length, &there);
 
-	if (e == NULL)
-		return;
-	note_prefix(b, ban);
-	write_entry(e, ban);
-	if (fresh)
+	if (!s.found && (s.full || atomic_load(&b->standing) >= s.capacity / 2))
+		return false;
+	note_prefix(b->prefixes, ban);
+	if (!s.found || memcmp(&there, ban, sizeof there) != 0)
+		write_entry(&b->entry[s.at], ban);
+	if (!s.found)
 		atomic_fetch_add(&b->standing, 1);
+	return true;
+}
+
+/* Would a ban whose home that is be found at `to', which lies before `from'? */
+static bool
+reaches(uint32_t home, uint32_t to, uint32_t from, uint32_t capacity)
+{
+	return (from + capacity - home) % capacity >=
+	    (from + capacity - to) % capacity;
+}
+
+/*
+ * Take away entry `hole'.  Behind it, up to the next free one, whatever would
+ * no longer be found moves up, and leaves another hole.
+ */
+static void
+take_away(struct tide_bans *b, const uint8_t secret[16], uint32_t hole)
+{
+	uint32_t capacity = atomic_load(&b->capacity), i, k;
+	enum found found;
+	struct tide_ban ban;
+
+	for (k = 1; k < capacity; k++) {
+		i = (hole + k) % capacity;
+		found = read_entry(&b->entry[i], &ban);
+		if (found == FREE)
+			break;
+		if (found == TORN ||
+		    !reaches(home_of(capacity, secret, ban.key, ban.length),
+			hole, i, capacity))
+			continue;
+		write_entry(&b->entry[hole], &ban); /* M1 */
+		atomic_fetch_add_explicit(
+		    &b->moves, 1, memory_order_release); /* M2 */
+		hole = i;
+		k = 0;
+	}
+	write_entry(&b->entry[hole], &nothing); /* M3 */
 }
 
 bool
 tide_bans_withdraw(
     struct tide_bans *b, const uint8_t secret[16], const struct tide_key *key)
 {
-	static const struct tide_ban none;
 	struct tide_ban ban;
-	struct row row = row_of(b, secret, key->text, key->length);
-	uint32_t i;
+	struct search s = search(b, secret, key->text, key->length, &ban);
 
-	for (i = 0; i < row.length; i++) {
-		struct tide_ban_entry *e = &b->entry[at(&row, i)];
+	if (!s.found)
+		return false;
+	take_away(b, secret, s.at);
+	atomic_fetch_sub(&b->standing, 1);
+	return true;
+}
 
-		if (!read_entry(e, &ban) ||
-		    !is_for(&ban, key->text, key->length))
+/* Is that what is there to be kept? */
+static bool
+is_kept(const struct tide_bans *b, const uint8_t secret[16], uint32_t at,
+    const struct tide_ban *ban, tide_ban_keep *keep, void *arg)
+{
+	struct tide_ban first;
+	struct search s = search(b, secret, ban->key, ban->length, &first);
+
+	return s.found && s.at == at && keep(arg, ban);
+}
+
+uint32_t
+tide_bans_sweep(struct tide_bans *b, const uint8_t secret[16], uint32_t from,
+    uint32_t n, tide_ban_keep *keep, void *arg)
+{
+	uint32_t i = from, gone = 0, capacity = atomic_load(&b->capacity);
+	uint64_t end = (uint64_t)from + n;
+	enum found found;
+	struct tide_ban ban;
+
+	if (end > capacity)
+		end = capacity;
+	while (i < end && gone <= capacity) {
+		found = read_entry(&b->entry[i], &ban);
+		if (found == FREE ||
+		    (found == USED && is_kept(b, secret, i, &ban, keep, arg))) {
+			i++;
 			continue;
-		write_entry(e, &none);
-		atomic_fetch_sub(&b->standing, 1);
-		return true;
+		}
+		take_away(b, secret, i); /* another one may be there now */
+		if (atomic_load(&b->standing) > 0)
+			atomic_fetch_sub(&b->standing, 1);
+		gone++;
 	}
-	return false;
+	return gone;
+}
+
+void
+tide_bans_recount(struct tide_bans *b)
+{
+	uint32_t i, standing = 0, capacity = atomic_load(&b->capacity);
+	_Atomic uint64_t prefixes[4] = { 0 };
+	struct tide_ban ban;
+
+	for (i = 0; i < capacity; i++) {
+		if (read_entry(&b->entry[i], &ban) != USED)
+			continue;
+		note_prefix(prefixes, &ban);
+		standing++;
+	}
+	for (i = 0; i < 4; i++)
+		atomic_store(&b->prefixes[i], atomic_load(&prefixes[i]));
+	atomic_store(&b->standing, standing);
 }

@@ -14,10 +14,31 @@
  *  R3 acquire fence, load seq       relaxed; changed: try again
  * Why:   R1 with P3: who sees the even number sees its words.  R3 with P1: who
  *        has read a word of the next writing sees that seq has moved.  A
- *        reader tries a few times and then takes the entry for empty: it
- *        never waits.
- * Crash: of the collector between P1 and P3: the entry stays odd, and empty
- *        to readers, until the next collector loads all bans anew.
+ *        reader tries a few times and then passes the entry by: it never
+ *        waits.
+ * Crash: of the collector between P1 and P3: the entry stays odd, and readers
+ *        pass it by, until the next collector has loaded all bans.
+ *
+ * A key stands in the first entry from its hash on that was free; the next
+ * free one ends the search.  At most half of the entries are in use, so that
+ * it is never far.  Where one is taken away, those behind it move up:
+ *
+ * PROTOCOL moving: a ban that stands is found at every moment.
+ *  M1 write it to where it goes     P1 to P3
+ *  M2 moves += 1                    release
+ *  M3 write another one, or nothing, to where it was
+ *  L1 load moves                    acquire
+ *  L2 search                        R1 to R3; found: done
+ *  L3 acquire fence, load moves     relaxed; changed: search again
+ * Why:   a search may pass the new place before M1 and the old one after M3.
+ *        Who sees M3 sees M2 (R1 with P3), and so L3 does; and L1 has not seen
+ *        it, or the search would have met M1's writing.
+ * Crash: of the collector after M1: it is there twice, in the same words,
+ *        until the next collector sweeps.
+ *
+ * A collector that starts loads the archive's bans over what is there, and
+ * then sweeps what the archive has not: nobody who is banned gets a moment in
+ * between.
  * Test:  tests/daemon/lib/flow/t_bans.c
  */
 #ifndef TIDEMARK_BANS_H
@@ -32,7 +53,6 @@
 #include "tidemark/settings/config.h"
 
 #define TIDE_BAN_REASON_MAX 63
-#define TIDE_BAN_PROBES 16u
 
 /* Who made it, if no group did. */
 #define TIDE_BAN_MANUAL 0xffu
@@ -68,14 +88,20 @@ struct tide_ban_entry {
 };
 
 struct tide_bans {
-	_Atomic uint32_t capacity;
+	_Atomic uint32_t capacity;    /* entries, twice the most bans */
 	_Atomic uint32_t standing;    /* entries in use, expired or not */
-	_Atomic uint64_t pushed_out;  /* for want of room */
+	_Atomic uint64_t moves;	      /* PROTOCOL moving */
 	_Atomic uint64_t prefixes[4]; /* lengths of networks banned, v6 bits */
 	struct tide_ban_entry entry[];
 };
 
-size_t tide_bans_size(uint32_t capacity);
+/* So many entries, of that size in all, for so many bans. */
+static inline uint32_t
+tide_bans_entries(uint32_t most)
+{
+	return 2 * most;
+}
+size_t tide_bans_size(uint32_t most);
 
 /* ---- workers and tools ------------------------------------------------- */
 
@@ -96,16 +122,27 @@ bool tide_bans_at(const struct tide_bans *, uint32_t i, struct tide_ban *);
 
 /* ---- the collector ----------------------------------------------------- */
 
-/* Empty the table. */
-void tide_bans_clear(struct tide_bans *, uint32_t capacity);
+/* A table for so many bans: as it is, or made. */
+void tide_bans_open(struct tide_bans *, uint32_t most);
 
-/* Put it there, in place of one of the same key. */
-void tide_bans_publish(
+/* Put it there, in place of one of the same key.  False if as many stand as
+ * may: then nothing is changed. */
+bool tide_bans_publish(
     struct tide_bans *, const uint8_t secret[16], const struct tide_ban *);
 
 /* Take it away.  False if there is none. */
 bool tide_bans_withdraw(
     struct tide_bans *, const uint8_t secret[16], const struct tide_key *);
+
+/*
+ * Look at n entries from one on, and take away those that are not to be kept,
+ * that are there twice, or half written.  Once all were looked at from 0 on,
+ * `standing' and `prefixes' can be counted anew.
+ */
+typedef bool tide_ban_keep(void *arg, const struct tide_ban *);
+uint32_t tide_bans_sweep(struct tide_bans *, const uint8_t secret[16],
+    uint32_t from, uint32_t n, tide_ban_keep *, void *arg);
+void tide_bans_recount(struct tide_bans *);
 
 /* ---- what comes of a new one and of the one that stands ----------------- */
 

@@ -85,6 +85,10 @@ X(BANS_MADE, bans_made, PROFILE, COLLECTOR, \
     "bans made or lengthened", \
     "tidemark banned says who, and tidemark why KEY what came before. Many " \
     "at once: the limit is too low for your mail, or you are under attack") \
+X(BANS_UNPLACED, bans_unplaced, GLOBAL, COLLECTOR, \
+    "bans that found no place in the map", \
+    "Whom the log names goes on sending, up to the limit, again and again. " \
+    "Raise max_bans, or ban the network that brings so many: tidemark ban") \
 X(BANS_DRY, bans_dry, PROFILE, COLLECTOR, \
     "bans that dry-run would have made", \
     "Before you go over to enforce, look whether these would have been " \

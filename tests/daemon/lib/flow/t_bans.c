@@ -49,21 +49,35 @@ ban_of(const char *key, uint64_t until_ms)
 }
 
 static struct tide_bans *
-table(uint32_t capacity)
+table(uint32_t most)
 {
-	struct tide_bans *b = calloc(1, tide_bans_size(capacity));
+	struct tide_bans *b = calloc(1, tide_bans_size(most));
 
 	CHECK(b != NULL);
-	tide_bans_clear(b, capacity);
+	tide_bans_open(b, most);
 	return b;
 }
 
-static void
+static bool
 publish(struct tide_bans *b, const char *key, uint64_t until_ms)
 {
 	struct tide_ban ban = ban_of(key, until_ms);
 
-	tide_bans_publish(b, secret, &ban);
+	return tide_bans_publish(b, secret, &ban);
+}
+
+/* A sweep that keeps the key, or (NULL) none. */
+static bool
+is_that(void *key, const struct tide_ban *ban)
+{
+	return key != NULL && strcmp(ban->key, key) == 0;
+}
+
+static uint32_t
+sweep_but(struct tide_bans *b, const char *key)
+{
+	return tide_bans_sweep(
+	    b, secret, 0, UINT32_MAX, is_that, (void *)(uintptr_t)key);
 }
 
 /* When the ban of that key ends, 0 if there is none at that time. */
@@ -86,7 +100,7 @@ withdraw(struct tide_bans *b, const char *key)
 
 /* ---- the table --------------------------------------------------------- */
 
-enum step { PUBLISH, WITHDRAW, CLEAR };
+enum step { PUBLISH, WITHDRAW, SWEEP };
 
 /* One step after another on one table; then who is banned at T0. */
 static const struct step_case {
@@ -108,7 +122,7 @@ static const struct step_case {
 	{ "withdrawn", WITHDRAW, "a@x", 0, 0, 1 },
 	{ "withdrawn twice", WITHDRAW, "a@x", 0, 0, 1 },
 	{ "a domain", PUBLISH, "@x", 70, 70, 2 },
-	{ "emptied", CLEAR, "@x", 0, 0, 0 },
+	{ "emptied", SWEEP, "@x", 0, 0, 0 },
 };
 
 static void
@@ -122,11 +136,11 @@ publish_find_withdraw(void)
 		const struct step_case *s = &steps[i];
 
 		if (s->step == PUBLISH)
-			publish(b, s->key, T0 + s->ends);
+			CHECK(publish(b, s->key, T0 + s->ends));
 		else if (s->step == WITHDRAW)
 			(void)withdraw(b, s->key);
 		else
-			tide_bans_clear(b, 64);
+			(void)sweep_but(b, NULL);
 		got = until(b, s->key, T0);
 		CHECK_MSG(got == (s->want == 0 ? 0 : T0 + s->want) &&
 			atomic_load(&b->standing) == s->standing,
@@ -159,47 +173,110 @@ withdraw_says_whether(void)
 	free(b);
 }
 
-/* A table as large as one window: every key probes all of it. */
-static void
-full_window(void)
+#define MOST 100u
+
+static const char *
+number(unsigned i)
 {
-	struct tide_bans *b = table(TIDE_BAN_PROBES);
-	char key[32];
+	static char key[32];
+
+	(void)snprintf(key, sizeof key, "s%u@x", i);
+	return key;
+}
+
+/* How many of those up to n are banned. */
+static unsigned
+count_found(const struct tide_bans *b, unsigned n)
+{
+	unsigned i, found = 0;
+
+	for (i = 0; i < n; i++)
+		found += until(b, number(i), T0) > 0;
+	return found;
+}
+
+/* Who comes last finds no place, and nobody goes for it; nor does one that has
+ * ended, before it is swept. */
+static void
+full_table(void)
+{
+	struct tide_bans *b = table(MOST);
 	unsigned i;
 
-	for (i = 0; i < TIDE_BAN_PROBES; i++) {
-		(void)snprintf(key, sizeof key, "s%u@x", i);
-		publish(b, key, T0 + 100 + (i * 7) % TIDE_BAN_PROBES);
-	}
-	CHECK_INT(atomic_load(&b->standing), TIDE_BAN_PROBES);
-	CHECK_INT(atomic_load(&b->pushed_out), 0);
-	publish(b, "new@x", T0 + 500);
-	CHECK_INT(until(b, "new@x", T0), T0 + 500);
-	CHECK_INT(until(b, "s0@x", T0), 0); /* ended first, at T0 + 100 */
-	for (i = 1; i < TIDE_BAN_PROBES; i++) {
-		(void)snprintf(key, sizeof key, "s%u@x", i);
-		CHECK(until(b, key, T0) > 0);
-	}
-	CHECK_INT(atomic_load(&b->standing), TIDE_BAN_PROBES);
-	CHECK_INT(atomic_load(&b->pushed_out), 1);
+	for (i = 0; i < MOST; i++)
+		CHECK(publish(b, number(i), T0 + (i == 3 ? 0 : 100 + i)));
+	CHECK_INT(count_found(b, MOST), MOST - 1);
+	CHECK(!publish(b, "new@x", T0 + 500));
+	CHECK(publish(b, number(7), T0 + 500));
+	CHECK_INT(until(b, "new@x", T0), 0);
+	CHECK_INT(until(b, number(7), T0), T0 + 500);
+	CHECK_INT(count_found(b, MOST), MOST - 1);
+	CHECK(withdraw(b, number(3)));
+	CHECK(publish(b, "new@x", T0 + 500));
+	CHECK_INT(count_found(b, MOST), MOST - 1);
+	CHECK_INT(atomic_load(&b->standing), MOST);
 	free(b);
 }
 
-/* What has ended makes room without being counted as pushed out. */
+/* Made and lifted a hundred times as often as there are entries: whoever
+ * stands is found, and a search for nobody stays short. */
 static void
-ended_makes_room(void)
+churn(void)
 {
-	struct tide_bans *b = table(TIDE_BAN_PROBES);
-	char key[32];
-	unsigned i;
+	struct tide_bans *b = table(MOST);
+	unsigned i, n, used = 0, run = 0, longest = 0;
+	struct tide_ban ban;
 
-	for (i = 0; i < TIDE_BAN_PROBES; i++) {
-		(void)snprintf(key, sizeof key, "s%u@x", i);
-		publish(b, key, i == 3 ? T0 - 1 : T0 + 100);
+	for (i = 0; i < 200 * MOST; i++) {
+		CHECK(publish(b, number(i), T0 + 1));
+		if (i >= MOST - 1)
+			CHECK(withdraw(b, number(i - (MOST - 1))));
+		for (n = i % 97 == 0 ? MOST - 2 : 1; n > 0; n--)
+			CHECK(i < n || until(b, number(i + 1 - n), T0) > 0);
 	}
-	publish(b, "new@x", T0 + 500);
-	CHECK_INT(until(b, "new@x", T0), T0 + 500);
-	CHECK_INT(atomic_load(&b->pushed_out), 0);
+	CHECK_INT(atomic_load(&b->standing), MOST - 1);
+	for (i = 0; i < tide_bans_entries(MOST); i++) {
+		run = tide_bans_at(b, i, &ban) ? run + 1 : 0;
+		used += run > 0;
+		longest = run > longest ? run : longest;
+	}
+	CHECK_INT(used, MOST - 1);
+	CHECK_MSG(longest < MOST, "%u in a row", longest);
+	free(b);
+}
+
+/* What the next collector finds of one that was killed: one twice (M1), one
+ * half written (P1), counts that are wrong. */
+static void
+after_a_kill(void)
+{
+	uint32_t i, entries = tide_bans_entries(MOST), twice = 0;
+	struct tide_bans *b = table(MOST);
+	struct tide_ban ban;
+
+	CHECK(publish(b, "a@x", T0 + 10) && publish(b, "b@x", T0 + 10) &&
+	    publish(b, "192.0.2.0/24", T0 + 10));
+	for (i = 0; !tide_bans_at(b, i, &ban) || strcmp(ban.key, "a@x") != 0;
+	     i++)
+		;
+	while (atomic_load(&b->entry[(i + ++twice) % entries].seq) != 0)
+		;
+	memcpy((void *)&b->entry[(i + twice) % entries],
+	    (const void *)&b->entry[i], sizeof b->entry[i]);
+	for (i = 0; !tide_bans_at(b, i, &ban) || strcmp(ban.key, "b@x") != 0;
+	     i++)
+		;
+	atomic_fetch_add(&b->entry[i].seq, 1);
+	atomic_store(&b->standing, 77);
+	atomic_fetch_or(&b->prefixes[0], 1);
+	tide_bans_open(b, MOST); /* as it is */
+	CHECK(publish(b, "a@x", T0 + 10));
+	CHECK_INT(sweep_but(b, "a@x"), 3);
+	tide_bans_recount(b);
+	CHECK_INT(atomic_load(&b->standing), 1);
+	CHECK_INT(atomic_load(&b->prefixes[0]), 0);
+	CHECK_INT(atomic_load(&b->prefixes[1]), 0);
+	CHECK_INT(until(b, "a@x", T0), T0 + 10);
 	free(b);
 }
 
@@ -213,7 +290,7 @@ listing(void)
 	publish(b, "a@x", T0 + 1);
 	publish(b, "b@x", T0 + 2);
 	(void)withdraw(b, "a@x");
-	for (i = 0; i < 70; i++)
+	for (i = 0; i < tide_bans_entries(64) + 6; i++)
 		if (tide_bans_at(b, i, &ban)) {
 			n++;
 			CHECK_STR(ban.key, "b@x");
@@ -369,7 +446,7 @@ hostile_entries(void)
 
 	atomic_store(&b->entry[0].seq, 3); /* its writer was killed */
 	CHECK(!tide_bans_at(b, 0, &got));
-	tide_bans_clear(b, 32);
+	(void)sweep_but(b, NULL);
 	CHECK(!tide_bans_at(b, 0, &got));
 	CHECK_INT(until(b, "a@x", T0), 0);
 	publish(b, "a@x", T0 + 20);
@@ -384,7 +461,7 @@ no_room_at_all(void)
 	struct tide_ban got;
 	struct tide_ip ip;
 
-	publish(b, "a@x", T0 + 10);
+	CHECK(!publish(b, "a@x", T0 + 10));
 	CHECK_INT(until(b, "a@x", T0), 0);
 	CHECK(!withdraw(b, "a@x"));
 	CHECK(!tide_bans_at(b, 0, &got));
@@ -436,7 +513,7 @@ read_all_the_time(void *arg)
 static void
 never_torn(void)
 {
-	struct tide_bans *b = table(TIDE_BAN_PROBES);
+	struct tide_bans *b = table(16);
 	pthread_t reader[READERS];
 	struct tide_ban ban;
 	void *torn;
@@ -454,7 +531,7 @@ never_torn(void)
 		if (i % 64 == 0)
 			(void)withdraw(b, "race@x");
 		if (i % 1024 == 0)
-			tide_bans_clear(b, TIDE_BAN_PROBES);
+			(void)sweep_but(b, NULL);
 	}
 	atomic_store(&over, true);
 	for (i = 0; i < READERS; i++) {
@@ -462,6 +539,100 @@ never_torn(void)
 		CHECK_INT((uintptr_t)torn, 0);
 	}
 	CHECK_MSG(atomic_load(&seen) > 1000, "they hardly met");
+	free(b);
+}
+
+/*
+ * A collector that starts, loads and sweeps again and again, while others come
+ * and go beside it: whoever is banned is so at every moment.
+ */
+static const char *const stand[] = { "a@x", "@x", "192.0.2.0/24",
+	"auth:\316\265|2001:db8::/64" };
+
+/* One that came after others, and moves when they go; 0: none. */
+static _Atomic uint32_t mover;
+
+static void *
+look_all_the_time(void *arg)
+{
+	const struct tide_bans *b = arg;
+	uintptr_t missed = 0;
+	char key[32];
+	uint32_t n;
+	size_t i;
+
+	while (!atomic_load(&over)) {
+		for (i = 0; i < LENGTH(stand); i++)
+			missed += until(b, stand[i], T0) == 0;
+		for (i = 0; i < 64; i++) {
+			n = atomic_load(&mover);
+			(void)snprintf(key, sizeof key, "m%u@x", n);
+			missed += n != 0 && until(b, key, T0) == 0 &&
+			    atomic_load(&mover) == n;
+		}
+		atomic_fetch_add_explicit(&seen, i, memory_order_relaxed);
+	}
+	return (void *)missed;
+}
+
+static bool
+is_no_number(void *arg, const struct tide_ban *ban)
+{
+	(void)arg;
+	return ban->key[0] != 's';
+}
+
+static void
+load(struct tide_bans *b)
+{
+	size_t i;
+
+	tide_bans_open(b, 16);
+	for (i = 0; i < LENGTH(stand); i++)
+		CHECK(publish(b, stand[i], T0 + 1));
+	(void)tide_bans_sweep(b, secret, 0, UINT32_MAX, is_no_number, NULL);
+	tide_bans_recount(b);
+	CHECK_INT(atomic_load(&b->standing), LENGTH(stand));
+}
+
+static void
+never_missed(void)
+{
+	struct tide_bans *b = table(16);
+	pthread_t reader[READERS];
+	char key[32];
+	void *missed;
+	uint64_t end;
+	uint32_t i, k;
+
+	load(b);
+	end = tide_clock_mono_ms() + RACE_MS;
+	atomic_store(&over, false);
+	atomic_store(&seen, 0);
+	for (i = 0; i < READERS; i++)
+		CHECK_INT(
+		    pthread_create(&reader[i], NULL, look_all_the_time, b), 0);
+	for (i = 1; tide_clock_mono_ms() < end; i++) {
+		for (k = 0; k < 10; k++)
+			CHECK(publish(b, number(i * 10 + k), T0 + 1));
+		(void)snprintf(key, sizeof key, "m%u@x", i);
+		CHECK(publish(b, key, T0 + 1));
+		atomic_store(&mover, i);
+		for (k = 0; k < 10; k++)
+			CHECK(withdraw(b, number(i * 10 + k)));
+		atomic_store(&mover, 0);
+		CHECK(withdraw(b, key));
+		if (i % 16 == 0)
+			load(b);
+	}
+	atomic_store(&over, true);
+	for (i = 0; i < READERS; i++) {
+		CHECK_INT(pthread_join(reader[i], &missed), 0);
+		CHECK_INT((uintptr_t)missed, 0);
+	}
+	CHECK_MSG(atomic_load(&b->moves) > 100 && atomic_load(&seen) > 1000,
+	    "they hardly met: %llu moves",
+	    (unsigned long long)atomic_load(&b->moves));
 	free(b);
 }
 
@@ -806,14 +977,16 @@ damaged_records(void)
 CHECK_CASES({ "publish, find, withdraw", publish_find_withdraw },
     { "a ban ends to the millisecond", ends_to_the_millisecond },
     { "withdraw says whether there was one", withdraw_says_whether },
-    { "a full window pushes out what ends first", full_window },
-    { "what has ended makes room", ended_makes_room },
+    { "a full table takes no more, and nobody goes", full_table },
+    { "made and lifted, again and again", churn },
+    { "what a killed collector leaves", after_a_kill },
     { "entries are listed", listing },
     { "clients and networks of every length", networks },
     { "a ban stands in its profile", profiles },
     { "hostile entries", hostile_entries },
     { "a table without room", no_room_at_all },
     { "a reader never sees a torn ban", never_torn },
+    { "a ban that stands is found at every moment", never_missed },
     { "the archive stores, replaces, deletes", stored_and_deleted },
     { "a ban on top of another", settled },
     { "an overflow told again changes nothing", told_again },
