@@ -105,7 +105,12 @@ struct collector {
 	pthread_mutex_t bulk_lock; /* over turning, and neighbours' cells */
 	bool sums_stale;	   /* the archive has what the map has not */
 	uint64_t audited_ms;	   /* monotonic */
-	struct hook hook[HOOKS];   /* the first thread's, too */
+	struct {
+		uint64_t malformed;	/* in the books, and counted */
+		uint64_t unplaced, bad; /* since it was last told */
+		uint64_t told_ms;	/* monotonic */
+	} pool_noted;
+	struct hook hook[HOOKS]; /* the first thread's, too */
 
 	pthread_mutex_t lock; /* over what follows */
 	pthread_cond_t changed;

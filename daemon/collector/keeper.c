@@ -46,6 +46,7 @@
 #include "tidemark/shared/counters.h"
 
 #define AUDIT_EVERY_MS 600000
+#define POOL_TELL_MS 60000
 
 #define SLICES 4096u /* of the table of tokens, one a round */
 
@@ -228,6 +229,7 @@ open_pool(struct collector *c, struct tide_err *err)
 		.workers = c->map->workers,
 		.on_overflow = on_overflow,
 		.arg = c };
+	c->pool_noted.malformed = atomic_load(&f->head->malformed);
 	if (f->head->shape.buckets != 0)
 		return tide_pool_rebuild(&c->pool, err);
 	if (getrandom(secret, sizeof secret, 0) != (ssize_t)sizeof secret)
@@ -306,6 +308,45 @@ audit_in_the_background(struct collector *c)
 		    faults, err.text);
 }
 
+static void
+tell_pool(struct collector *c)
+{
+	uint64_t now = tide_clock_mono_ms();
+
+	if ((c->pool_noted.unplaced == 0 && c->pool_noted.bad == 0) ||
+	    (c->pool_noted.told_ms != 0 &&
+		now < c->pool_noted.told_ms + POOL_TELL_MS))
+		return;
+	if (c->pool_noted.unplaced > 0)
+		tide_log(TIDE_LOG_WARNING,
+		    "no room for the text of %llu new keys, which are not "
+		    "counted: raise max_buckets",
+		    (unsigned long long)c->pool_noted.unplaced);
+	if (c->pool_noted.bad > 0)
+		tide_log(TIDE_LOG_WARNING,
+		    "%llu posts or buckets of workers made no sense",
+		    (unsigned long long)c->pool_noted.bad);
+	c->pool_noted.unplaced = c->pool_noted.bad = 0;
+	c->pool_noted.told_ms = now;
+}
+
+/* What the pool could not take: counted at once, told once a minute. */
+static void
+note_pool(struct collector *c)
+{
+	uint64_t malformed = atomic_load(&c->pool.flow->head->malformed);
+	uint64_t unplaced = c->pool.keys_unplaced;
+	uint64_t bad = malformed - c->pool_noted.malformed;
+
+	c->pool.keys_unplaced = 0;
+	c->pool_noted.malformed = malformed;
+	c->pool_noted.unplaced += unplaced;
+	c->pool_noted.bad += bad;
+	tide_count(c->map->counters, TIDE_COUNT_KEYS_UNPLACED, unplaced);
+	tide_count(c->map->counters, TIDE_COUNT_POSTS_MALFORMED, bad);
+	tell_pool(c);
+}
+
 void
 keeper_round(struct collector *c)
 {
@@ -321,6 +362,7 @@ keeper_round(struct collector *c)
 	(void)tide_pool_drain(&c->pool);
 	tide_pool_leak(&c->pool, tide_clock_mono_ms());
 	tide_pool_resolve(&c->pool);
+	note_pool(c);
 	chores_round(c);
 	tide_history_note(
 	    c->map->history, c->map->counters, tide_clock_mono_ms());

@@ -46,15 +46,38 @@ tide_pool_set_class(struct tide_pool *p, unsigned class, uint32_t depth,
 
 /* ---- adding (C1) ------------------------------------------------------- */
 
+/*
+ * Joining looks at all free units: once in a while, when enough of them have
+ * become free since.
+ */
+static bool
+join(struct tide_pool *p)
+{
+	if (p->dropped <= p->flow->head->shape.string_units / 256)
+		return false;
+	p->dropped = 0;
+	return tide_string_join(p->flow);
+}
+
 static uint32_t
-take_string(struct tide_pool *p, const struct tide_flow_key *key)
+take_or_join(struct tide_pool *p, const struct tide_flow_key *key)
 {
 	uint32_t unit = tide_string_take(p->flow, key);
 
+	return unit == 0 && join(p) ? tide_string_take(p->flow, key) : unit;
+}
+
+static uint32_t
+take_string(struct tide_pool *p, const struct tide_flow_key *key)
+{
+	uint32_t unit = take_or_join(p, key);
+
 	if (unit == 0) {
 		tide_pool_evict(p);
-		unit = tide_string_take(p->flow, key);
+		unit = take_or_join(p, key);
 	}
+	if (unit == 0)
+		p->keys_unplaced++;
 	return unit;
 }
 

@@ -208,6 +208,30 @@ check_string_chain(struct audit *a, uint32_t unit, uint32_t *n)
 	return true;
 }
 
+/* Of free runs: each within what was handed out, and as many as the books. */
+static void
+check_free_units(struct audit *a)
+{
+	const struct tide_flow_head *h = a->f->head;
+	uint32_t used = atomic_load(&h->string_used), n, unit, sum = 0;
+	const struct tide_string *s;
+
+	for (n = 1; n < sizeof h->string_free_head / 4; n++)
+		for (unit = h->string_free_head[n]; unit != 0; unit = s->next) {
+			s = tide_string_at(a->f, unit);
+			if (unit >= used || s->hash == 0 ||
+			    s->hash > used - unit || sum > used) {
+				fault(
+				    a, "a run of free units leads to %u", unit);
+				return;
+			}
+			sum += s->hash;
+		}
+	if (sum != atomic_load(&h->string_free))
+		fault(a, "%u units are free, %u in the books", sum,
+		    atomic_load(&h->string_free));
+}
+
 static void
 check_strings(struct audit *a)
 {
@@ -244,6 +268,7 @@ tide_pool_audit(struct tide_pool *p, struct tide_err *err)
 		check_levels(&a);
 		check_pool(&a);
 		check_strings(&a);
+		check_free_units(&a);
 	}
 	free(a.where);
 	free(a.refs);

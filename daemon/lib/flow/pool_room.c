@@ -51,6 +51,7 @@ free_batch(struct tide_pool *p)
 		next = after(p, i, &steps);
 		if (!tide_string_drop(p->flow, tide_held_string(held_by(p, i))))
 			p->damaged = true;
+		p->dropped++;
 		at(p, i)->level_next = h->free_head;
 		h->free_head = i;
 		atomic_fetch_add(&h->free_count, 1);

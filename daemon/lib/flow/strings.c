@@ -1,6 +1,7 @@
 /*
  * strings - interned keys.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "tidemark/flow/buckets.h"
@@ -54,42 +55,111 @@ look_up(struct tide_flow *f, const struct tide_flow_key *key)
 	return 0;
 }
 
+/* ---- free units --------------------------------------------------------- */
+
+/*
+ * A run of free units, wiped, begins with the next one of its list and, in the
+ * place of the hash, its length: the last list has all that are longer.
+ */
+static void
+link_run(struct tide_flow *f, uint32_t unit, uint32_t units)
+{
+	uint32_t n = units < UNITS_MOST ? units : UNITS_MOST;
+	struct tide_string *s = tide_string_at(f, unit);
+
+	s->next = f->head->string_free_head[n];
+	s->hash = units;
+	f->head->string_free_head[n] = unit;
+}
+
+/* The first run of a list, taken out, its head wiped; 0 if there is none. */
+static uint32_t
+unlink_run(struct tide_flow *f, uint32_t n, uint32_t *units)
+{
+	uint32_t unit = f->head->string_free_head[n];
+	struct tide_string *s = tide_string_at(f, unit);
+
+	if (unit == 0)
+		return 0;
+	f->head->string_free_head[n] = s->next;
+	*units = s->hash;
+	s->next = s->hash = 0;
+	return unit;
+}
+
 /* Wiped: what nobody refers to is not kept by accident. */
 void
 tide_string_free_run(struct tide_flow *f, uint32_t unit, uint32_t units)
 {
-	uint32_t n;
-
+	if (units == 0)
+		return;
+	memset(tide_string_at(f, unit), 0, (size_t)units * TIDE_STRING_UNIT);
 	count(&f->head->string_free, units);
-	while (units > 0) {
-		n = units < UNITS_MOST ? units : UNITS_MOST;
-		memset(
-		    tide_string_at(f, unit), 0, (size_t)n * TIDE_STRING_UNIT);
-		tide_string_at(f, unit)->next = f->head->string_free_head[n];
-		f->head->string_free_head[n] = unit;
-		unit += n;
-		units -= n;
-	}
+	link_run(f, unit, units);
 }
 
 /* Free units of the right number, or of a larger one, the rest put back. */
 static uint32_t
 take_free(struct tide_flow *f, uint32_t units)
 {
-	uint32_t n, unit;
+	uint32_t n, unit, have;
 
 	for (n = units; n <= UNITS_MOST; n++) {
-		unit = f->head->string_free_head[n];
+		unit = unlink_run(f, n, &have);
 		if (unit == 0)
 			continue;
-		f->head->string_free_head[n] = tide_string_at(f, unit)->next;
-		count(&f->head->string_free, 0u - n);
-		if (n > units)
-			tide_string_free_run(f, unit + units, n - units);
+		count(&f->head->string_free, 0u - units);
+		if (have > units)
+			link_run(f, unit + units, have - units);
 		return unit;
 	}
 	return 0;
 }
+
+/* A bit for each unit that is free. */
+static void
+mark_free(struct tide_flow *f, uint64_t *bit)
+{
+	uint32_t n, unit, units;
+
+	for (n = 1; n <= UNITS_MOST; n++)
+		while ((unit = unlink_run(f, n, &units)) != 0)
+			for (; units > 0; units--, unit++)
+				bit[unit / 64] |= 1ull << unit % 64;
+}
+
+static bool
+is_free(const uint64_t *bit, uint32_t unit)
+{
+	return (bit[unit / 64] >> unit % 64 & 1) != 0;
+}
+
+bool
+tide_string_join(struct tide_flow *f)
+{
+	uint32_t unit = 1, end = f->head->shape.string_units, first_unit;
+	uint64_t *bit = calloc((size_t)end / 64 + 1, sizeof *bit);
+
+	if (bit == NULL)
+		return false;
+	mark_free(f, bit);
+	while (unit < end) {
+		if (bit[unit / 64] == 0) {
+			unit = (unit / 64 + 1) * 64;
+			continue;
+		}
+		for (first_unit = unit; unit < end && is_free(bit, unit);)
+			unit++;
+		if (unit > first_unit)
+			link_run(f, first_unit, unit - first_unit);
+		else
+			unit++;
+	}
+	free(bit);
+	return true;
+}
+
+/* ---- strings ------------------------------------------------------------ */
 
 static uint32_t
 take_new(struct tide_flow *f, uint32_t units)

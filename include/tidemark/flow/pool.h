@@ -35,8 +35,10 @@ struct tide_pool {
 	void *arg;
 	uint32_t pending[TIDE_PENDING]; /* buckets that wait to be resolved */
 	uint32_t pendings;
-	uint64_t freed; /* batches of limbo so far */
-	bool damaged;	/* something made no sense: to be rebuilt */
+	uint64_t freed;		/* batches of limbo so far */
+	uint32_t dropped;	/* strings, since free units were joined */
+	uint64_t keys_unplaced; /* no room for their string; the caller's */
+	bool damaged;		/* something made no sense: to be rebuilt */
 	/* a rebuild whose second half waits for the workers to pass */
 	unsigned char *seen, *used;
 	uint64_t rebuild_target;

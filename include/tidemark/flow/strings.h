@@ -3,7 +3,8 @@
  * references, freed at 0.  In the map; the collector's alone to write.
  *
  * Units of 16 bytes; a string takes as many as its header of 13 bytes and its
- * text need.  Free ones are kept by their number of units.
+ * text need.  Free ones are kept by their number of units; neighbours are
+ * joined when no list has room.
  */
 #ifndef TIDEMARK_STRINGS_H
 #define TIDEMARK_STRINGS_H
@@ -46,6 +47,13 @@ bool tide_string_drop(struct tide_flow *, uint32_t unit);
 
 /* Can a string begin there?  (Buckets say so, and they may be damaged.) */
 bool tide_string_is(const struct tide_flow *, uint32_t unit);
+
+/*
+ * Join free units that have become neighbours: strings of many lengths come
+ * and go, and what short ones leave is no room for a long one.  No string
+ * moves: workers hold unit numbers.  False if there is no memory for it.
+ */
+bool tide_string_join(struct tide_flow *);
 
 /* Wipe a run of unused units and give it to the free lists (rebuild). */
 void tide_string_free_run(struct tide_flow *, uint32_t unit, uint32_t units);

@@ -174,6 +174,15 @@ X(AUDIT_FAULTS, audit_faults, GLOBAL, COLLECTOR, \
     "faults that they found", \
     "Should never move. Keep the log and a tidemark dump --live, restart " \
     "tidemarkd, and report it as a bug") \
+X(KEYS_UNPLACED, keys_unplaced, GLOBAL, COLLECTOR, \
+    "keys that got no bucket: no room for their text", \
+    "These senders are not counted. Raise max_buckets: four units of text " \
+    "come with each") \
+X(POSTS_MALFORMED, posts_malformed, GLOBAL, COLLECTOR, \
+    "posts and buckets of workers that made no sense, keys of more than 104 " \
+    "bytes among them", \
+    "Should never move: a worker writes what it must not. Look at the log " \
+    "for workers that crashed; tidemark tail shows what mail they had") \
 X(SENDERS_NEW, senders_new, GLOBAL, WORKER, \
     "new senders in their window", \
     "Rises with the mail. Near window_senders in each window: make it " \

@@ -3,6 +3,7 @@
  * reports held back halfway, stopped workers, and memory that a hostile
  * worker wrote.
  */
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -347,6 +348,103 @@ test_scribbled_buckets(void)
 	(void)alarm(0);
 }
 
+/* ---- string space --------------------------------------------------------- */
+
+/* A key of exactly that length; true if it found a place. */
+static bool
+put(const char *prefix, uint32_t n, uint32_t length)
+{
+	char text[256];
+	struct tide_flow_key key;
+
+	(void)snprintf(text, sizeof text, "%s%0*u@example.org", prefix,
+	    (int)(length - 12 - strlen(prefix)), n);
+	CHECK(tide_flow_key(&x.flow, text, length, &key));
+	return tide_pool_add(&x.pool, 1, &key, 1);
+}
+
+static void
+let_all_leak(void)
+{
+	unsigned i;
+
+	for (i = 0; i < 4; i++) {
+		tide_pool_tick(&x.pool, 1);
+		tide_pool_reclaim(&x.pool);
+		tide_pool_reclaim(&x.pool);
+	}
+	CHECK_INT(atomic_load(&x.flow.class[1].live), 0);
+}
+
+/* Short keys fill the space and go; long ones find it whole again. */
+static void
+test_long_keys_after_short_ones(void)
+{
+	static const uint32_t lengths[] = { 48, 35, 19, 56, 104, 48 };
+	struct tide_flow_shape plan = tide_flow_plan(5000, 1);
+	uint32_t n, i, r;
+
+	make(plan.buckets, plan.string_units);
+	for (i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+		for (n = 0; n < 5000; n++)
+			(void)put("a", n, lengths[i]);
+		audit();
+		let_all_leak();
+		audit();
+		CHECK_INT(atomic_load(&x.flow.head->string_free) + 1,
+		    atomic_load(&x.flow.head->string_used));
+	}
+	reported = 0;
+	x.pool.keys_unplaced = 0;
+	for (r = 0; r < 200; r++)
+		for (n = 0; n < 100; n++)
+			CHECK(put("spam", n, 56));
+	CHECK_INT(reported, 100 * (200 / 51));
+	CHECK_INT(x.pool.keys_unplaced, 0);
+	audit();
+	flow_fixture_free(&x);
+}
+
+/* While strings of all lengths come and go, and a rebuild now and then. */
+static void
+test_mixed_lengths(void)
+{
+	uint64_t seed = 99;
+	struct tide_err err;
+	unsigned k;
+
+	make(300, 900);
+	for (k = 0; k < 20000; k++) {
+		(void)put("m", (uint32_t)fixture_random(&seed) % 1000,
+		    16 + (uint32_t)fixture_random(&seed) % 89);
+		if (k % 50 == 0)
+			tide_pool_tick(&x.pool, 1);
+		tide_pool_reclaim(&x.pool);
+		if (k % 200 == 0)
+			audit();
+		if (k % 3000 == 2999)
+			CHECK(tide_pool_rebuild(&x.pool, &err) == 0);
+	}
+	let_all_leak();
+	CHECK(tide_string_join(&x.flow));
+	audit();
+	flow_fixture_free(&x);
+}
+
+static void
+test_no_room_is_counted(void)
+{
+	uint32_t n;
+
+	make(400, 64);				      /* eight long ones */
+	tide_epoch_enter(&x.slots[3].epoch, x.epoch); /* nothing is freed */
+	for (n = 0; n < 20; n++)
+		(void)put("b", n, 104);
+	CHECK(x.pool.keys_unplaced >= 10);
+	audit();
+	flow_fixture_free(&x);
+}
+
 CHECK_CASES({ "a report held back halfway is finished, not repeated",
 		test_report_held_back_halfway },
     { "many alarms, one look", test_many_alarms_one_look },
@@ -360,4 +458,7 @@ CHECK_CASES({ "a report held back halfway is finished, not repeated",
 	test_flood_while_a_worker_is_stopped },
     { "added while a rebuild waits", test_added_while_rebuilding },
     { "a mailbox after a hostile worker", test_mailbox_after_a_hostile_worker },
-    { "scribbled buckets", test_scribbled_buckets })
+    { "scribbled buckets", test_scribbled_buckets },
+    { "long keys where short ones were", test_long_keys_after_short_ones },
+    { "keys of all lengths come and go", test_mixed_lengths },
+    { "a key without room is counted", test_no_room_is_counted })
