@@ -63,11 +63,12 @@
 
 #include "tidemark/shared/epoch.h"
 #include "tidemark/base/err.h"
+#include "tidemark/keys/keys.h"
 
 #define TIDE_CLASSES 64u
 #define TIDE_BUCKET_TRIES 64
 #define TIDE_CHAIN_MOST 4096 /* steps; more is a loop made by a damaged node */
-#define TIDE_BUCKET_KEY_MAX 200u /* bytes of a key; longer ones are refused */
+#define TIDE_BUCKET_KEY_MAX TIDE_KEY_MAX /* longer ones are refused */
 #define TIDE_MAILBOX_BYTES 4096u
 
 /* The two low bits of a mark; the rest is the absolute level. */

@@ -13,6 +13,7 @@
 #include "tidemark/flow/buckets.h"
 #include "tidemark/flow/pool.h"
 #include "tidemark/flow/strings.h"
+#include "tidemark/keys/keys.h"
 #include "tidemark/shared/epoch.h"
 
 #define DEPTH 3u
@@ -445,6 +446,33 @@ test_no_room_is_counted(void)
 	flow_fixture_free(&x);
 }
 
+/* One limit everywhere: what no key can be comes from a bad worker alone. */
+static void
+test_key_too_long(void)
+{
+	char text[256];
+	struct tide_flow_key key;
+	unsigned length, n = 0;
+
+	make(100, 1000);
+	memset(text, 'k', sizeof text);
+	CHECK(tide_flow_key(&x.flow, text, TIDE_KEY_MAX, &key));
+	CHECK(!tide_flow_key(&x.flow, text, TIDE_KEY_MAX + 1, &key));
+	for (length = TIDE_KEY_MAX; length <= 200; length += 12, n++) {
+		key = (struct tide_flow_key){ .text = text,
+			.length = (uint8_t)length };
+		(void)tide_flow_key(&x.flow, text, TIDE_KEY_MAX, &key);
+		key.length = (uint8_t)length;
+		(void)tide_flow_add(&x.flow, &me, 0, &key, 40);
+		(void)tide_pool_drain(&x.pool);
+	}
+	CHECK_INT(atomic_load(&x.flow.head->malformed), n - 1);
+	CHECK_INT(atomic_load(&x.flow.head->strings), 1);
+	CHECK_INT(x.pool.pendings, 0);
+	audit();
+	flow_fixture_free(&x);
+}
+
 CHECK_CASES({ "a report held back halfway is finished, not repeated",
 		test_report_held_back_halfway },
     { "many alarms, one look", test_many_alarms_one_look },
@@ -461,4 +489,5 @@ CHECK_CASES({ "a report held back halfway is finished, not repeated",
     { "scribbled buckets", test_scribbled_buckets },
     { "long keys where short ones were", test_long_keys_after_short_ones },
     { "keys of all lengths come and go", test_mixed_lengths },
-    { "a key without room is counted", test_no_room_is_counted })
+    { "a key without room is counted", test_no_room_is_counted },
+    { "a key longer than any is refused and counted", test_key_too_long })
