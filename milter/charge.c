@@ -7,7 +7,6 @@
 
 #include "charge.h"
 #include "session.h"
-#include "tidemark/base/clock.h"
 #include "tidemark/flow/bans.h"
 #include "tidemark/flow/buckets.h"
 #include "tidemark/flow/classes.h"
@@ -120,7 +119,7 @@ is_charged(const struct charge *c, enum tide_group group)
 	return session.map != NULL && session.slot != NULL && !c->exempt &&
 	    (!session.bystander || is_the_milters(group)) &&
 	    session_profile()->group[group].mode != TIDE_MODE_OFF &&
-	    !tide_map_bypassed(session.map, tide_clock_wall_ms());
+	    !tide_map_bypassed(session.map, tide_map_now_ms(session.map));
 }
 
 /* Add drops: did it overflow, or had it? */
@@ -203,10 +202,11 @@ key_is_banned(const struct tide_key *key, uint64_t now, struct tide_ban *ban)
 bool
 charge_banned(const struct charge *c, struct tide_ban *ban)
 {
-	uint64_t now = tide_clock_wall_ms();
+	uint64_t now;
 
 	if (session.map == NULL || c->exempt)
 		return false;
+	now = tide_map_now_ms(session.map);
 	if (c->has_sender &&
 	    (key_is_banned(&c->sender, now, ban) ||
 		key_is_banned(&c->address, now, ban) ||

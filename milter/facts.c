@@ -4,7 +4,6 @@
 #include "charge.h"
 #include "facts.h"
 #include "session.h"
-#include "tidemark/base/clock.h"
 #include "tidemark/flow/bans.h"
 #include "tidemark/flow/verdict.h"
 #include "tidemark/map/map.h"
@@ -19,7 +18,8 @@ facts_now(void)
 		.ban_answer = p->ban_answer,
 		.tokens_action = p->tokens_action,
 		.bypassed = session.map != NULL &&
-		    tide_map_bypassed(session.map, tide_clock_wall_ms()),
+		    tide_map_bypassed(
+			session.map, tide_map_now_ms(session.map)),
 		.pulse_stale = session.map != NULL &&
 		    tide_map_pulse_is_stale(
 			session.map, session.config.pulse_stale) };
@@ -28,11 +28,12 @@ facts_now(void)
 bool
 facts_ban(struct tide_facts *f)
 {
-	uint64_t now = tide_clock_wall_ms();
 	struct tide_ban ban;
+	uint64_t now;
 
 	if (!charge_banned(&session.charge, &ban))
 		return false;
+	now = tide_map_now_ms(session.map);
 	f->banned = true;
 	f->banned_for_ms = ban.until_ms > now ? ban.until_ms - now : 0;
 	return true;

@@ -76,9 +76,8 @@ run_checkpoint(struct tool *t)
 /* ---- bypass ------------------------------------------------------------ */
 
 static void
-say_bypass(const struct tool *t, uint64_t until_ms)
+say_bypass(const struct tool *t, uint64_t until_ms, uint64_t now)
 {
-	uint64_t now = tide_clock_wall_ms();
 	char when[SHOW_MAX], left[SHOW_MAX];
 	bool on = until_ms > now;
 	struct json j;
@@ -108,7 +107,8 @@ set_bypass(const struct tool *t, uint64_t for_ms)
 	tide_line_add_number(&request, "for_ms", for_ms);
 	code = order_give(t, &o, &request);
 	if (code == TOOL_OK)
-		say_bypass(t, tide_line_number(&o.said, "until_ms", 0));
+		say_bypass(t, tide_line_number(&o.said, "until_ms", 0),
+		    tide_line_number(&o.said, "now_ms", tide_clock_wall_ms()));
 	return code;
 }
 
@@ -118,7 +118,7 @@ show_bypass(const struct tool *t)
 	struct tide_config config;
 	struct tide_err err;
 	struct view view;
-	uint64_t until;
+	uint64_t until, now;
 
 	if (tool_places(t, &config) < 0)
 		return TOOL_ERROR;
@@ -127,9 +127,10 @@ show_bypass(const struct tool *t)
 		return TOOL_ERROR;
 	}
 	until = atomic_load(&view.map->control->bypass_until_ms);
+	now = tide_map_now_ms(view.map);
 	view_close(&view);
-	say_bypass(t, until);
-	return until > tide_clock_wall_ms() ? TOOL_OK : TOOL_NO;
+	say_bypass(t, until, now);
+	return until > now ? TOOL_OK : TOOL_NO;
 }
 
 int

@@ -45,7 +45,8 @@ gather(struct status *s, const struct tide_config *config, struct tide_err *err)
 	s->bypass_until_ms = atomic_load(&c->bypass_until_ms);
 	s->generation = atomic_load(&c->generation);
 	s->now_ms = tide_clock_wall_ms();
-	s->flow = view_flow(&s->view, s->now_ms);
+	s->settled_ms = tide_map_now_ms(s->view.map);
+	s->flow = view_flow(&s->view, s->settled_ms);
 	return 0;
 }
 
@@ -79,13 +80,31 @@ put_bypass(const struct status *s)
 {
 	char when[SHOW_MAX], left[SHOW_MAX];
 
-	if (s->bypass_until_ms <= s->now_ms)
+	if (s->bypass_until_ms <= s->settled_ms)
 		return;
 	label("bypass");
 	printf("%son%s: every profile accepts until %s (%s left)\n",
 	    tone(TONE_BAD), tone(TONE_PLAIN),
 	    show_moment(s->bypass_until_ms, when, sizeof when),
-	    show_span(s->bypass_until_ms - s->now_ms, left, sizeof left));
+	    show_span(s->bypass_until_ms - s->settled_ms, left, sizeof left));
+}
+
+/* Only while it is in doubt. */
+static void
+put_clock(const struct status *s)
+{
+	bool ahead = s->now_ms > s->settled_ms;
+	uint64_t off =
+	    ahead ? s->now_ms - s->settled_ms : s->settled_ms - s->now_ms;
+	char span[SHOW_MAX];
+
+	if (off <= TIDE_CLOCK_SLACK_MS)
+		return;
+	label("clock");
+	printf("%s%s %s%s of what was expected: nothing expires by it until it "
+	       "has stood so for an hour\n",
+	    tone(TONE_BAD), show_span(off, span, sizeof span),
+	    ahead ? "ahead" : "behind", tone(TONE_PLAIN));
 }
 
 static void
@@ -263,6 +282,7 @@ put_text(const struct status *s, bool verbose)
 		: s->acceptor.fresh ? "not listening"
 				    : "silent");
 	put_bypass(s);
+	put_clock(s);
 	put_window(s);
 	put_archive(s);
 	put_flow(s);

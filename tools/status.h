@@ -19,6 +19,7 @@ struct status {
 	uint64_t archive_wire, archive_text, archive_kept;
 	struct view_flow flow;
 	uint64_t checkpoint_ms, bypass_until_ms, generation;
+	uint64_t settled_ms; /* the time by which things expire */
 };
 
 void status_json(const struct status *);

@@ -149,7 +149,7 @@ status_json(const struct status *s)
 
 	json_time(&j, "now", s->now_ms);
 	put_processes(&j, s);
-	json_bool(&j, "bypass", s->bypass_until_ms > s->now_ms);
+	json_bool(&j, "bypass", s->bypass_until_ms > s->settled_ms);
 	json_time(&j, "bypass_until", s->bypass_until_ms);
 	json_number(&j, "generation", s->generation);
 	put_profiles(&j, &s->view.config);

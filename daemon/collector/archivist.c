@@ -116,8 +116,8 @@ take_lapses(struct archivist *a, struct tide_err *err)
 static int
 seal(struct archivist *a, uint64_t span_ms, struct tide_err *err)
 {
-	int sealed = tide_sealer_round(
-	    &a->c->sealer, tide_moment_now(), span_ms, err);
+	int sealed =
+	    tide_sealer_round(&a->c->sealer, tide_moment_now(), span_ms, err);
 
 	if (sealed > 0) {
 		went_well(a);
@@ -155,7 +155,7 @@ checkpoint(struct archivist *a, struct tide_err *err)
 	atomic_store(&a->c->map->control->checkpoint_ms, now);
 	tide_count(a->c->map->counters, TIDE_COUNT_CHECKPOINTS, 1);
 	went_well(a);
-	return 0;
+	return settled_keep(a->c, err);
 }
 
 static void
@@ -168,7 +168,7 @@ leave_ban(void *arg, const struct tide_ban *ban)
 static int
 expire(struct archivist *a, struct tide_err *err)
 {
-	uint64_t now = tide_clock_wall_ms();
+	uint64_t now = tide_map_now_ms(a->c->map);
 	uint64_t before =
 	    now > a->config.retain_for ? now - a->config.retain_for : 0;
 	unsigned dropped;
@@ -236,6 +236,7 @@ do_round(struct archivist *a)
 	struct tide_err err = { "" };
 	int rc;
 
+	settled_round(a->c);
 	if (take_lapses(a, &err) < 0)
 		went_wrong(a, &err);
 	reputation_round(a->c);

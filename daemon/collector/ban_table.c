@@ -116,7 +116,7 @@ static int
 load_all(struct collector *c, struct tide_err *err)
 {
 	struct load l = { .c = c, .favoured = true };
-	uint64_t now = tide_clock_wall_ms();
+	uint64_t now = tide_map_now_ms(c->map);
 
 	if (tide_archive_walk_bans(&c->archive, now, load_ban, &l, err) < 0)
 		return -1;

@@ -9,7 +9,6 @@
 #include "tidemark/archive/archive_bans.h"
 #include "tidemark/archive/store.h"
 #include "tidemark/base/bytes.h"
-#include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/log.h"
 #include "tidemark/egress/egress.h"
@@ -57,7 +56,8 @@ decide(void *arg, size_t i, struct tide_ban *ban, const struct tide_ban *old)
 	const struct ban_work *w = &b->c->work[b->work[i]];
 	const struct tide_limit *l =
 	    &b->config->profile[w->profile].group[ban->group];
-	const struct tide_ban_terms terms = { .now_ms = tide_clock_wall_ms(),
+	const struct tide_ban_terms terms = { .now_ms =
+						  tide_map_now_ms(b->c->map),
 		.lasts_ms = l->ban,
 		.most_ms = b->config->ban_most };
 	enum tide_ban_outcome outcome;
@@ -124,7 +124,7 @@ int
 ban_by_hand(struct collector *c, const struct tide_key *key, uint64_t for_ms,
     const char *reason, struct tide_ban *ban, struct tide_err *err)
 {
-	struct tide_ban_terms terms = { .now_ms = tide_clock_wall_ms() };
+	struct tide_ban_terms terms = { .now_ms = tide_map_now_ms(c->map) };
 	int rc;
 
 	memset(ban, 0, sizeof *ban);

@@ -60,10 +60,11 @@ open_everything(struct collector *c, struct tide_err *err)
 	if (lock_state(c, err) < 0 || open_archive(c, err) < 0 ||
 	    map_open(c, err) < 0)
 		return -1;
+	settled_open(c);
 	if (keeper_open(c, err) < 0 || reputation_open(c, err) < 0 ||
 	    spam_open(c, err) < 0)
 		return -1;
-	tide_bulk_open(c->map->bulk, tide_clock_wall_ms());
+	tide_bulk_open(c->map->bulk, tide_map_now_ms(c->map));
 	sharing_open(c);
 	atomic_store(&c->map->control->generation, c->generation);
 	atomic_store(&c->map->control->collector_pid, (uint32_t)getpid());

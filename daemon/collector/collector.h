@@ -18,6 +18,7 @@
 #include "tidemark/archive/carried.h"
 #include "tidemark/archive/checkpoint.h"
 #include "tidemark/archive/sealer.h"
+#include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/hash.h"
 #include "tidemark/egress/egress.h"
@@ -97,6 +98,7 @@ struct collector {
 	struct tide_map *map;
 	struct tide_archive archive;
 	struct tide_sealer sealer;   /* the archivist's alone */
+	struct tide_settled settled; /* as well */
 	struct tide_pool pool;	     /* the first thread's alone */
 	struct tide_carried carried; /* from another map, at start */
 	pthread_mutex_t ban_lock;    /* over writing to the map's bans */
@@ -135,6 +137,12 @@ struct collector {
 int map_open(struct collector *, struct tide_err *);
 /* It holds what it is to: its window opens, everybody may come. */
 int map_publish(struct collector *, struct tide_err *);
+
+/* settled.c: the time by which things expire; begun, followed (the
+ * archivist's), stored. */
+void settled_open(struct collector *);
+void settled_round(struct collector *);
+int settled_keep(struct collector *, struct tide_err *);
 
 /* reload.c: check the file and take it over.  -1 with every complaint in
  * *text (to be freed), and the old configuration stays. */

@@ -248,7 +248,7 @@ carry_over(struct collector *c, const struct tide_map *old, uint64_t bypass_ms)
 		tide_log(TIDE_LOG_WARNING,
 		    "some counters of the old map are not known here");
 	atomic_store(&c->map->control->bypass_until_ms, bypass_ms);
-	if (bypass_ms > tide_clock_wall_ms())
+	if (bypass_ms > tide_map_now_ms(c->map))
 		tide_log(TIDE_LOG_WARNING, "the bypass that is on stays on");
 }
 

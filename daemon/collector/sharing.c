@@ -56,7 +56,7 @@ span_of(struct collector *c)
 static uint64_t
 faded_ms(struct collector *c)
 {
-	uint64_t now = tide_clock_wall_ms(), span;
+	uint64_t now = tide_map_now_ms(c->map), span;
 
 	(void)pthread_mutex_lock(&c->lock);
 	span = c->config.spam_generation;
@@ -133,7 +133,7 @@ sharing_turn(struct collector *c, struct tide_bulk_turn *turn, uint64_t span_ms)
 
 	(void)pthread_mutex_lock(&c->bulk_lock);
 	turned = tide_bulk_round(c->map->bulk, &c->map->workers, turn,
-	    tide_clock_wall_ms(), span_ms);
+	    tide_map_now_ms(c->map), span_ms);
 	if (turned || c->sums_stale)
 		publish_all(c, span_ms);
 	(void)pthread_mutex_unlock(&c->bulk_lock);

@@ -117,9 +117,10 @@ spam_round(struct collector *c, uint64_t span_ms)
 
 	(void)pthread_mutex_lock(&r->lock);
 	if (r->spam_newest > newest(c)) /* workers would not leave */
-		rc = into_map(c, r->spam_newest, tide_clock_wall_ms(), 0, &err);
+		rc = into_map(
+		    c, r->spam_newest, tide_map_now_ms(c->map), 0, &err);
 	if (rc == 0 && newest(c) != 0)
-		rc = rotate(c, tide_clock_wall_ms(), span_ms, &err);
+		rc = rotate(c, tide_map_now_ms(c->map), span_ms, &err);
 	(void)pthread_mutex_unlock(&r->lock);
 	if (rc < 0)
 		tide_log(TIDE_LOG_WARNING, "spam: %s", err.text);
@@ -136,7 +137,7 @@ catch_up(
 		return tide_archive_load_spam(
 		    &c->archive, c->map->spam, s, err);
 	if (newest(c) < s->newest &&
-	    into_map(c, s->newest, tide_clock_wall_ms(), QUIET_MS, err) < 0)
+	    into_map(c, s->newest, tide_map_now_ms(c->map), QUIET_MS, err) < 0)
 		return -1;
 	return tide_archive_replay_spam(&c->archive, c->map->spam, s, err);
 }
@@ -145,7 +146,7 @@ catch_up(
 int
 spam_open(struct collector *c, struct tide_err *err)
 {
-	uint64_t now = tide_clock_wall_ms(), number;
+	uint64_t now = tide_map_now_ms(c->map), number;
 	struct tide_stored_spam s;
 	int rc = tide_archive_spam(&c->archive, &c->map->spam->shape, &s, err);
 
@@ -172,7 +173,7 @@ make_room(struct collector *c, enum tide_spam_kind kind, struct tide_err *err)
 	    atomic_load(&tide_spam_generation(m, newest(c))->messages[kind]);
 
 	if (n * TIDE_PAIRS >= m->shape.pairs.capacity)
-		return next_generation(c, tide_clock_wall_ms(), err);
+		return next_generation(c, tide_map_now_ms(c->map), err);
 	if (c->reputation.spam_sequence - c->reputation.spam_base >=
 	    RECORDS_MOST)
 		return save(c, err);

@@ -7,7 +7,6 @@
 
 #include "../collector/collector.h"
 #include "verbs.h"
-#include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/line.h"
 #include "tidemark/base/log.h"
@@ -86,7 +85,7 @@ static void
 do_bypass(struct collector *c, int fd, const struct tide_line *line)
 {
 	uint64_t for_ms = tide_line_number(line, "for_ms", 0);
-	uint64_t now = tide_clock_wall_ms();
+	uint64_t now = tide_map_now_ms(c->map);
 	uint64_t until = for_ms == 0 ? 0 : now + for_ms;
 	struct tide_line_out out;
 	struct tide_err err;
@@ -105,6 +104,7 @@ do_bypass(struct collector *c, int fd, const struct tide_line *line)
 	}
 	tide_line_start(&out, "bypass");
 	tide_line_add_number(&out, "until_ms", until);
+	tide_line_add_number(&out, "now_ms", now);
 	if (tide_line_send(&out, fd) == 0)
 		say_ok(fd);
 }

@@ -113,11 +113,10 @@ read_kind(const struct tide_line *line, int most, struct tide_err *err)
 /* How many, or -1; every line has to be an entry. */
 static int
 read_entries(const struct tide_line *line, enum tide_egress_kind kind,
-    struct tide_egress *e, struct tide_err *err)
+    uint64_t now, struct tide_egress *e, struct tide_err *err)
 {
 	const char *list = tide_line_get(line, "list");
 	const char *origin = tide_line_get(line, "origin");
-	uint64_t now = tide_clock_wall_ms();
 	char *copy, *one, *rest = NULL;
 	int n = 0, rc = 1;
 
@@ -158,7 +157,8 @@ change(struct collector *c, int fd, const struct tide_line *line,
 	if (e == NULL)
 		(void)tide_err_set(&err, "no memory");
 	else if (kind >= 0)
-		n = read_entries(line, (enum tide_egress_kind)kind, e, &err);
+		n = read_entries(line, (enum tide_egress_kind)kind,
+		    tide_map_now_ms(c->map), e, &err);
 	if (n > 0)
 		done = do_it(&c->archive, e, (size_t)n, &err);
 	free(e);
@@ -204,7 +204,7 @@ do_egress_checked(struct collector *c, int fd, const struct tide_line *line)
 		return;
 	}
 	n = tide_archive_checked_egress(&c->archive, &ip,
-	    (enum tide_egress_verdict)verdict, tide_clock_wall_ms(), &err);
+	    (enum tide_egress_verdict)verdict, tide_map_now_ms(c->map), &err);
 	if (n < 0) {
 		say_err(fd, err.text);
 		return;
@@ -303,7 +303,7 @@ static void
 stream_bans(struct collector *c, struct stream *s)
 {
 	uint32_t i, capacity = atomic_load(&c->map->bans->capacity);
-	uint64_t now = tide_clock_wall_ms();
+	uint64_t now = tide_map_now_ms(c->map);
 	struct tide_ban ban;
 	struct tide_err ignored;
 

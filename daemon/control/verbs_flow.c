@@ -7,7 +7,6 @@
 
 #include "../collector/collector.h"
 #include "verbs.h"
-#include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/line.h"
 #include "tidemark/base/log.h"
@@ -110,7 +109,7 @@ do_ban(struct collector *c, int fd, const struct tide_line *line)
 	tide_line_add(&out, "key", key.text);
 	tide_line_add_number(&out, "since_ms", ban.since_ms);
 	tide_line_add_number(&out, "until_ms", ban.until_ms);
-	left = ban.until_ms - tide_clock_wall_ms();
+	left = ban.until_ms - tide_map_now_ms(c->map);
 	tide_line_add_number(
 	    &out, "remaining_ms", left < for_ms ? for_ms : left);
 	tide_line_add(&out, "reason", ban.reason);
@@ -140,6 +139,7 @@ do_unban(struct collector *c, int fd, const struct tide_line *line)
 	tide_line_start(&out, "unbanned");
 	tide_line_add(&out, "key", key.text);
 	tide_line_add_number(&out, "until_ms", was.until_ms);
+	tide_line_add_number(&out, "now_ms", tide_map_now_ms(c->map));
 	if (was.group < TIDE_GROUPS)
 		tide_line_add(&out, "group", tide_group_name[was.group]);
 	tide_line_add(&out, "reason", was.reason);

@@ -121,3 +121,48 @@ check "whose reason is the clock" \
 check "without a time, all is asked" tidemark query --from far@x.example
 check "sealed, it is the same" tidemark seal
 check "and found" found right ahead again back far home
+
+# ---- what expires ------------------------------------------------------------
+
+# collector_anew - killed and started again; its first round expires.
+collector_anew()
+{
+	was=$(counter collector_starts)
+	pid=$(tidemark status | sed -n 's/^collector .*pid \([0-9]*\).*/\1/p')
+	kill -9 "$pid" || return 1
+	back() { [ "$(counter collector_starts)" -gt "$was" ]; }
+	within 30 back && within 30 daemon_up && rises checkpoints
+}
+
+banned() { sends 0 1 external bad@x.example; }
+
+check "a ban of half an hour" tidemark ban bad@x.example --for 30min
+check "a bypass of half an hour, of which nobody is told here" \
+    tidemark bypass on --for 30min
+clock $((10 * year))
+doubted() { tidemark status | grep -q '^clock .* ahead of what was expected'; }
+check "ten years ahead, the clock is doubted" within 15 doubted
+check "which is logged" within 15 grep -q \
+    'the clock is 315360000 s ahead of what was expected' "$D/log"
+check "a bypass stands" tidemark bypass status
+check "and ends by hand" tidemark bypass off
+check "a ban stands" banned
+check "and is shown" tidemark banned bad@x.example
+check "also after a collector has begun anew" collector_anew
+check "when it stands" banned
+check "no window is gone" found right ahead again back far home
+check "starts without its map" eval \
+    'daemon_stop; rm -f "$D/state/live.mdb" "$D"/run/*; daemon_start'
+check "the clock is still doubted" within 15 doubted
+check "the ban stands" banned
+check "no window is gone then" found right ahead again back far home
+clock 0
+right() { ! tidemark status | grep -q '^clock '; }
+check "with the clock right, it is believed at once" within 15 right
+check "and the ban stands still" banned
+check "until its half hour is over" eval 'clock 0 1900000; within 15 passes bad'
+behind() { tidemark status | grep -q "^clock .* behind"; }
+check "an hour back, it is doubted" eval \
+    'clock -$hour 1900000; within 15 behind && rises checkpoints'
+check "until it has stood for an hour" eval 'clock -$hour 5600000;
+    within 15 grep -q "it is taken for right" "$D/log"'

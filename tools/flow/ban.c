@@ -15,6 +15,7 @@
 #include "tidemark/base/line.h"
 #include "tidemark/flow/bans.h"
 #include "tidemark/keys/keys.h"
+#include "tidemark/map/map.h"
 
 #define BAN_DEFAULT_MS 3600000u
 
@@ -92,7 +93,7 @@ run_ban(struct tool *t)
 static void
 say_unbanned(const struct tool *t, const struct tide_line *line)
 {
-	uint64_t now = tide_clock_wall_ms();
+	uint64_t now = tide_line_number(line, "now_ms", tide_clock_wall_ms());
 	uint64_t until = tide_line_number(line, "until_ms", 0);
 	const char *group = got(line, "group"), *reason = got(line, "reason");
 	char left[SHOW_MAX];
@@ -130,7 +131,7 @@ unban_one(const struct tool *t, const char *key)
 static int
 unban_all(const struct tool *t, const struct view *v, const char *text)
 {
-	uint64_t now = tide_clock_wall_ms();
+	uint64_t now = tide_map_now_ms(v->map);
 	struct tide_ban ban;
 	struct tide_key key;
 	char last[sizeof ban.key] = "";
@@ -220,7 +221,7 @@ put_text(const struct tide_ban *b, uint64_t now)
 static int
 list_bans(const struct tool *t, const struct view *v, const char *text)
 {
-	uint64_t now = tide_clock_wall_ms();
+	uint64_t now = tide_map_now_ms(v->map);
 	struct tide_ban ban;
 	struct tide_key key;
 	unsigned found = 0;

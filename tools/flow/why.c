@@ -14,7 +14,6 @@
 #include "decision.h"
 #include "question.h"
 #include "why.h"
-#include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/units.h"
 #include "tidemark/flow/bans.h"
@@ -32,7 +31,7 @@ struct why {
 	FILE *out;
 	struct question q;
 	bool json;
-	uint64_t now; /* wall */
+	uint64_t now; /* settled */
 	unsigned bans, levels, decisions;
 	bool listed; /* on the list of spam addresses */
 };
@@ -383,7 +382,7 @@ why_tell(const struct view *view, const char *text, bool as_json, FILE *out)
 	struct why why = { .view = view, .out = out, .json = as_json };
 	struct why *w = &why;
 
-	w->now = tide_clock_wall_ms();
+	w->now = tide_map_now_ms(w->view->map);
 	question_ask(&w->q, view, text);
 	if (w->q.is_name)
 		follow_name(w);

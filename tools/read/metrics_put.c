@@ -12,7 +12,6 @@
 #include "view.h"
 #include "view_flow.h"
 #include "tidemark/base/bloom.h"
-#include "tidemark/base/clock.h"
 #include "tidemark/flow/buckets.h"
 #include "tidemark/flow/classes.h"
 #include "tidemark/map/acceptor.h"
@@ -401,7 +400,7 @@ metrics_put(FILE *out, const struct view *v, bool json)
 	struct metrics m = { .out = out,
 		.json = json,
 		.view = v,
-		.now_ms = tide_clock_wall_ms() };
+		.now_ms = tide_map_now_ms(v->map) };
 
 	put_all(&m);
 }

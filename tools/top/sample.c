@@ -14,6 +14,7 @@
 #include "top.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
+#include "tidemark/map/map.h"
 
 const struct top_view *const top_views[TOP_VIEWS] = { &top_levels, &top_bans,
 	&top_flow, &top_memory, &top_workers, &top_map };
@@ -45,7 +46,8 @@ static bool
 take(struct top *t)
 {
 	t->attached = view_follow(&t->view, &t->places, &t->why);
-	t->now_ms = tide_clock_wall_ms();
+	t->now_ms =
+	    t->attached ? tide_map_now_ms(t->view.map) : tide_clock_wall_ms();
 	t->mono_ms = tide_clock_mono_ms();
 	t->tables = 0;
 	t->shown = 0;

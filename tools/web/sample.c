@@ -142,7 +142,8 @@ sample_take(struct sample *s)
 	if (sample_attach(s) && s->taken_ms != 0 &&
 	    mono_ms - s->taken_ms < FRESH_MS)
 		return true;
-	s->now_ms = tide_clock_wall_ms();
+	s->now_ms =
+	    s->attached ? tide_map_now_ms(s->view.map) : tide_clock_wall_ms();
 	s->mono_ms = mono_ms;
 	s->taken_ms = 0;
 	if (!s->attached || !look(s))

@@ -83,6 +83,53 @@ tide_archive_take_lapses(
 	return taken;
 }
 
+/* ---- the clock --------------------------------------------------------- */
+
+static uint64_t
+clock_check(const struct tide_stored_clock *s)
+{
+	return tide_hash_check(s, offsetof(struct tide_stored_clock, check));
+}
+
+int
+tide_archive_put_clock(
+    struct tide_archive *a, struct tide_stored_clock *s, struct tide_err *err)
+{
+	struct tide_txn *txn = tide_txn_begin(a->store, true, err);
+
+	if (txn == NULL)
+		return -1;
+	s->check = clock_check(s);
+	if (tide_txn_put(txn, TIDE_TABLE_META, tide_bytes("clock", 5),
+		tide_bytes(s, sizeof *s), err) < 0) {
+		tide_txn_abort(txn);
+		return -1;
+	}
+	return tide_txn_commit(txn, err);
+}
+
+/* One that is damaged is as good as none. */
+int
+tide_archive_get_clock(
+    struct tide_archive *a, struct tide_stored_clock *s, struct tide_err *err)
+{
+	struct tide_txn *txn = tide_txn_begin(a->store, false, err);
+	struct tide_bytes value;
+	int found;
+
+	if (txn == NULL)
+		return -1;
+	found = tide_txn_get(
+	    txn, TIDE_TABLE_META, tide_bytes("clock", 5), &value, err);
+	if (found == 1 && value.size == sizeof *s)
+		memcpy(s, value.data, sizeof *s);
+	if (found == 1 &&
+	    (value.size != sizeof *s || s->check != clock_check(s)))
+		found = 0;
+	tide_txn_abort(txn);
+	return found;
+}
+
 /* ---- summary ----------------------------------------------------------- */
 
 static int
@@ -155,6 +202,13 @@ struct expiry {
 	unsigned victims;
 };
 
+/* Not by its own time, which a wrong clock may have given it. */
+static uint64_t
+sealed_ms(const struct tide_window_record *r)
+{
+	return r->sealed_s != 0 ? r->sealed_s * 1000ull : r->until_ms;
+}
+
 /*
  * All of them are looked at: while the clock was wrong, a window may have got
  * a time that is far from its neighbours'.
@@ -171,7 +225,7 @@ choose_window(void *arg, struct tide_bytes key, struct tide_bytes value,
 	if (key.size != 8 || tide_window_record_read(value, &r) == NULL)
 		return 0; /* damaged: kept, and shown as a gap */
 	bytes = tide_window_record_bytes(&r);
-	if ((r.until_ms >= e->before_ms && e->excess == 0) ||
+	if ((sealed_ms(&r) >= e->before_ms && e->excess == 0) ||
 	    e->victims == VICTIMS) {
 		if (r.from_ms < e->from_ms)
 			e->from_ms = r.from_ms;

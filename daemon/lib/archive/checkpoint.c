@@ -164,6 +164,7 @@ describe(struct writing *w, const struct tide_window *from,
 	if (r->until_ms < r->from_ms)
 		r->until_ms = r->from_ms;
 	tide_window_describe(r, from, w->map->head);
+	r->sealed_s = (uint32_t)(tide_map_now_ms(w->map) / 1000);
 	for (i = 0; i < TIDE_FILTERS; i++)
 		r->shape[i] = *tide_window_shape(w->map, i);
 	tide_window_record_seal(r);

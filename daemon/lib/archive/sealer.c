@@ -161,6 +161,7 @@ archive_window(struct tide_sealer *s, const struct tide_window *w,
 	unsigned i;
 
 	tide_window_describe(&r, w, s->map->head);
+	r.sealed_s = (uint32_t)(tide_map_now_ms(s->map) / 1000);
 
 	if (is_over(s, w))
 		note_overfill(s, window(s, number));

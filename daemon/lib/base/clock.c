@@ -39,6 +39,51 @@ tide_clock_earliest(
 	return began_ms > behind ? began_ms - behind : 0;
 }
 
+static int64_t
+lack(struct tide_moment m)
+{
+	return (int64_t)m.wall_ms - (int64_t)m.boot_ms;
+}
+
+static bool
+is_near(int64_t a, int64_t b)
+{
+	return (a > b ? a - b : b - a) <= TIDE_CLOCK_SLACK_MS;
+}
+
+void
+tide_settled_begin(
+    struct tide_settled *s, struct tide_moment now, uint64_t settled_ms)
+{
+	*s = (struct tide_settled){ .lack_ms = lack((struct tide_moment){
+					settled_ms, now.boot_ms }) };
+}
+
+enum tide_settling
+tide_settled_round(struct tide_settled *s, struct tide_moment now)
+{
+	int64_t other = lack(now);
+	bool was = s->doubted;
+
+	if (is_near(other, s->lack_ms)) {
+		s->lack_ms = other;
+		s->doubted = false;
+		return was ? TIDE_CLOCK_IS_BACK : TIDE_CLOCK_AGREES;
+	}
+	if (!was || !is_near(other, s->other_ms)) {
+		s->doubted = true;
+		s->other_ms = other;
+		s->since_ms = now.boot_ms;
+		return TIDE_CLOCK_WAS_SET;
+	}
+	s->other_ms = other;
+	if (now.boot_ms - s->since_ms < TIDE_CLOCK_CONFIRM_MS)
+		return TIDE_CLOCK_AGREES;
+	s->lack_ms = other;
+	s->doubted = false;
+	return TIDE_CLOCK_CONFIRMED;
+}
+
 struct timespec
 tide_clock_deadline(uint64_t ms)
 {

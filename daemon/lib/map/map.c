@@ -43,11 +43,21 @@ tide_map_pulse_is_stale(const struct tide_map *map, uint64_t stale_ms)
 	return beat > now || now - beat > stale_ms;
 }
 
-bool
-tide_map_bypassed(const struct tide_map *map, uint64_t wall_ms)
+uint64_t
+tide_map_now_ms(const struct tide_map *map)
 {
-	return wall_ms < atomic_load_explicit(&map->control->bypass_until_ms,
-			     memory_order_relaxed);
+	int64_t lack = atomic_load_explicit(
+	    &map->control->settled_ms, memory_order_relaxed);
+
+	return lack != 0 ? (uint64_t)((int64_t)tide_clock_boot_ms() + lack)
+			 : tide_clock_wall_ms();
+}
+
+bool
+tide_map_bypassed(const struct tide_map *map, uint64_t now_ms)
+{
+	return now_ms < atomic_load_explicit(&map->control->bypass_until_ms,
+			    memory_order_relaxed);
 }
 
 /* ---- the published table ----------------------------------------------- */

@@ -66,7 +66,7 @@ struct tide_window_record {
 	uint64_t ones[TIDE_FILTERS];
 	struct tide_bloom_shape shape[TIDE_FILTERS]; /* as folded */
 	uint32_t memory;			     /* enum tide_memory */
-	uint32_t pad;
+	uint32_t sealed_s; /* settled time, seconds; 0: by 0.2 or before */
 	uint32_t profile[TIDE_PROFILES_MAX]; /* that mail came through; or 0 */
 	uint64_t longest, cut, unread, wire, text; /* map.h */
 	uint64_t check;
@@ -119,7 +119,7 @@ int tide_archive_has_window(
 int tide_archive_put_window(struct tide_archive *, struct tide_window_record *,
     uint64_t *words[TIDE_FILTERS], struct tide_err *);
 
-/* Drop windows that ended before `before_ms`, then the oldest ones while all
+/* Drop windows that were sealed before `before_ms` (settled time), then the oldest ones while all
  * together take more than max_bytes; lapses go with the windows. */
 int tide_archive_expire(struct tide_archive *, uint64_t before_ms,
     uint64_t max_bytes, unsigned *dropped, struct tide_err *);
@@ -133,6 +133,18 @@ int tide_archive_take_lapses(
 
 /* Check a lapse's bytes (its `pad` holds a checksum); false if they are none. */
 bool tide_lapse_read(struct tide_bytes, struct tide_lapse *copy);
+
+/* The settled time (base/clock.h) at some moment of a boot. */
+struct tide_stored_clock {
+	uint64_t settled_ms, boot_ms;
+	char boot_id[40];
+	uint64_t check;
+};
+int tide_archive_put_clock(
+    struct tide_archive *, struct tide_stored_clock *, struct tide_err *);
+/* 1, 0 if there is none, -1. */
+int tide_archive_get_clock(
+    struct tide_archive *, struct tide_stored_clock *, struct tide_err *);
 
 struct tide_archive_summary {
 	uint64_t windows, bytes, from_ms, until_ms, messages, lapses;

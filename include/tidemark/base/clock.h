@@ -84,6 +84,33 @@ uint64_t tide_clock_earliest(
     const struct tide_clock_change *, uint64_t began_ms, uint64_t now_ms);
 
 /*
+ * The time by which things expire.  It goes on by boot time whatever becomes of
+ * the clock: off by little, it follows; set by more, the clock is doubted until
+ * it has agreed with itself for an hour.  So nothing is deleted because a clock
+ * was wrong for a while.
+ */
+#define TIDE_CLOCK_CONFIRM_MS (3600 * 1000)
+struct tide_settled {
+	int64_t lack_ms; /* of boot time, to the settled time */
+	bool doubted;
+	int64_t other_ms;  /* what the doubted clock has of it */
+	uint64_t since_ms; /* boot */
+};
+
+enum tide_settling {
+	TIDE_CLOCK_AGREES,   /* as ever; or in doubt, as told */
+	TIDE_CLOCK_WAS_SET,  /* in doubt from now on */
+	TIDE_CLOCK_IS_BACK,  /* as it was before */
+	TIDE_CLOCK_CONFIRMED /* for an hour: it is right */
+};
+
+/* Begin with that time: the clock's, or one that is known better. */
+void tide_settled_begin(
+    struct tide_settled *, struct tide_moment now, uint64_t settled_ms);
+enum tide_settling
+tide_settled_round(struct tide_settled *, struct tide_moment now);
+
+/*
  * So long from now, for pthread_cond_timedwait() on a condition that
  * tide_clock_cond_init() has made: it waits by monotonic time, so that a clock
  * put back does not put the waiter to sleep.

@@ -32,7 +32,8 @@ struct tide_control {
 	/* when the sealer last read the clocks: sealer_clock.c */
 	_Atomic uint64_t seen_wall_ms;
 	_Atomic uint64_t seen_boot_ms; /* 0: not yet */
-	_Atomic int64_t settled_ms;    /* what boot time lacks; 0: not known */
+	_Atomic int64_t
+	    settled_ms; /* boot time lacks it to the settled one; 0: not yet */
 };
 
 #endif

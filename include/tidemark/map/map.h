@@ -129,6 +129,11 @@ void tide_map_become_worker(struct tide_map *);
 /* Is the collector's pulse older than stale_ms? */
 bool tide_map_pulse_is_stale(const struct tide_map *, uint64_t stale_ms);
 
-bool tide_map_bypassed(const struct tide_map *, uint64_t wall_ms);
+/* The time by which things expire (base/clock.h), as the collector has settled
+ * it; the clock's while it has not. */
+uint64_t tide_map_now_ms(const struct tide_map *);
+
+/* Its time. */
+bool tide_map_bypassed(const struct tide_map *, uint64_t now_ms);
 
 #endif

@@ -313,7 +313,33 @@ clock_steps_unseen(void)
 	end();
 }
 
-CHECK_CASES({ "the clock steps back", clock_steps_back },
+/* A window of 1970 is kept for as long as any other one. */
+static void
+clock_stands_in_1970(void)
+{
+	const uint64_t settled = 1800000000000;
+	struct tide_err err = { "" };
+	unsigned dropped;
+
+	start_clock(T0);
+	atomic_store(&map->control->settled_ms,
+	    (int64_t)settled - (int64_t)tide_clock_boot_ms());
+	pass_time(SPAN);
+	CHECK_INT(round_now(), 1);
+	CHECK_INT(record_of(1).until_ms, T0 + SPAN);
+	CHECK_INT(tide_archive_expire(
+		      &archive, settled - 1000, UINT64_MAX, &dropped, &err),
+	    0);
+	CHECK_INT(dropped, 0);
+	CHECK_INT(tide_archive_expire(
+		      &archive, settled + 1000000, UINT64_MAX, &dropped, &err),
+	    0);
+	CHECK_INT(dropped, 1);
+	end();
+}
+
+CHECK_CASES({ "the clock stands in 1970", clock_stands_in_1970 },
+    { "the clock steps back", clock_steps_back },
     { "the clock leaps ahead", clock_leaps_ahead },
     { "the clock is slewed", clock_is_slewed },
     { "the clock is set, to and fro", clock_steps },

@@ -157,7 +157,91 @@ clocks_run(void)
 	CHECK(tide_clock_mono_ms() >= mono);
 }
 
-CHECK_CASES({ "moments are read", parse }, { "the complaint", complaint },
+/* ---- two clocks -------------------------------------------------------- */
+
+#define BOOT 70000ull
+#define HOUR 3600000ll
+
+static void
+between(void)
+{
+	static const struct between_case {
+		const char *name;
+		int64_t step;
+		uint64_t passed;
+		bool stepped;
+	} cases[] = {
+		{ "as it should be", 0, 100, false },
+		{ "nothing has passed", 0, 0, false },
+		{ "a little back", -2000, 100, false },
+		{ "a little ahead", 2000, 100, false },
+		{ "back", -2001, 100, true },
+		{ "ahead", 2001, 100, true },
+		{ "an hour back, seen late", -HOUR, 7200000, true },
+	};
+	const struct tide_moment then = { NOW, BOOT };
+	struct tide_clock_change c;
+	struct tide_moment now;
+	size_t i;
+
+	for (i = 0; i < LENGTH(cases); i++) {
+		now.boot_ms = BOOT + cases[i].passed;
+		now.wall_ms = NOW + cases[i].passed + (uint64_t)cases[i].step;
+		c = tide_clock_between(then, now);
+		CHECK_MSG(c.stepped == cases[i].stepped, "%s", cases[i].name);
+		CHECK_INT(c.before_ms, NOW + cases[i].passed);
+		CHECK_INT(c.after_ms, NOW + (uint64_t)cases[i].step);
+	}
+}
+
+/* What the clock does, and what time it is then by the settled one. */
+static void
+settled(void)
+{
+	static const struct settled_case {
+		const char *name;
+		int64_t off; /* the clock's, from what it should show */
+		uint64_t passes;
+		enum tide_settling want;
+		int64_t want_off; /* the settled time's */
+	} cases[] = {
+		{ "all is well", 0, 1000, TIDE_CLOCK_AGREES, 0 },
+		{ "it is slewed", 1500, 1000, TIDE_CLOCK_AGREES, 1500 },
+		{ "and back", 0, 1000, TIDE_CLOCK_AGREES, 0 },
+		{ "set ahead", HOUR, 1000, TIDE_CLOCK_WAS_SET, 0 },
+		{ "it stands so", HOUR, HOUR - 1, TIDE_CLOCK_AGREES, 0 },
+		{ "and is set right", 0, 1000, TIDE_CLOCK_IS_BACK, 0 },
+		{ "ahead again", HOUR, 1000, TIDE_CLOCK_WAS_SET, 0 },
+		{ "further", 2 * HOUR, HOUR, TIDE_CLOCK_WAS_SET, 0 },
+		{ "not an hour", 2 * HOUR, HOUR - 1, TIDE_CLOCK_AGREES, 0 },
+		{ "back", -HOUR, HOUR, TIDE_CLOCK_WAS_SET, 0 },
+		{ "to and fro", 2 * HOUR, HOUR, TIDE_CLOCK_WAS_SET, 0 },
+		{ "an hour", 2 * HOUR, HOUR, TIDE_CLOCK_CONFIRMED, 2 * HOUR },
+		{ "is right", 2 * HOUR, 1000, TIDE_CLOCK_AGREES, 2 * HOUR },
+		{ "and set back", 0, 1000, TIDE_CLOCK_WAS_SET, 2 * HOUR },
+		{ "for an hour", 0, HOUR, TIDE_CLOCK_CONFIRMED, 0 },
+	};
+	struct tide_moment now = { NOW, BOOT };
+	uint64_t passed = 0;
+	struct tide_settled s;
+	size_t i;
+
+	tide_settled_begin(&s, now, NOW);
+	for (i = 0; i < LENGTH(cases); i++) {
+		passed += cases[i].passes;
+		now.boot_ms = BOOT + passed;
+		now.wall_ms = NOW + passed + (uint64_t)cases[i].off;
+		CHECK_MSG(tide_settled_round(&s, now) == cases[i].want, "%s",
+		    cases[i].name);
+		CHECK_MSG(
+		    (int64_t)(NOW - BOOT) + cases[i].want_off == s.lack_ms,
+		    "%s", cases[i].name);
+	}
+}
+
+CHECK_CASES({ "two readings of the clock", between },
+    { "the time by which things expire", settled },
+    { "moments are read", parse }, { "the complaint", complaint },
     { "summer and winter", summer_time }, { "moments are shown", show },
     { "what is shown reads back", shown_reads_back },
     { "the clocks run", clocks_run })
