@@ -347,13 +347,14 @@ static const struct command commands[] = {
 	    "For a daemon that is stopped.\n"
 	    "Exits 0 if it was done, 1 if it was refused, 2 on an error.\n",
 	    run_restore },
-	{ "forget", "ADDR [--dry-run] [--yes] [--json]",
+	{ "forget", "ADDR [--dry-run] [--yes] [--unban] [--json]",
 	    "remove what is known about somebody, and say what cannot be",
 	    "ADDR is an address; or @domain, a client or network, auth:USER, "
 	    "or a key as\nit stands in the log.\n"
 	    "\n"
 	    "      --dry-run      only say what would go\n"
 	    "      --yes          do not ask first, on a terminal\n"
+	    "      --unban        bans made by hand may go, too\n"
 	    "\n"
 	    "Exits 0 if something was removed, 1 if nothing was known, 2 on "
 	    "an error.\n",

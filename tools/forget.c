@@ -96,7 +96,8 @@ find_word(const struct word *words, size_t n, const char *what)
 static struct {
 	bool dry;
 	bool asking; /* what goes is shown first; the rest comes later */
-	uint64_t gone;
+	bool unban;  /* bans made by hand, too */
+	uint64_t gone, by_hand;
 } so_far;
 
 static void
@@ -152,6 +153,7 @@ take_line(const struct tool *t, const struct tide_line *line)
 
 	if (what == NULL)
 		return;
+	so_far.by_hand += tide_line_number(line, "by_hand", 0);
 	if (strcmp(line->word, "gone") == 0)
 		say_gone(t, what, count);
 	else if (strcmp(line->word, "left") == 0 && !so_far.asking)
@@ -256,6 +258,10 @@ say_elsewhere(const struct tool *t, const char *key)
 static int
 finish_telling(const struct tool *t, const char *key)
 {
+	if (so_far.dry && so_far.by_hand > 0 && !so_far.unban)
+		complain("%llu of these bans were made by hand: nothing will "
+			 "be done while they stand, or without --unban",
+		    (unsigned long long)so_far.by_hand);
 	say_elsewhere(t, key);
 	if (so_far.gone > 0)
 		return TOOL_OK;
@@ -276,6 +282,8 @@ give(const struct tool *t, const char *key)
 	tide_line_add(&request, "key", key);
 	if (so_far.dry)
 		tide_line_add_number(&request, "dry", 1);
+	if (so_far.unban)
+		tide_line_add_number(&request, "unban", 1);
 	return order_give(t, &order, &request);
 }
 
@@ -292,10 +300,16 @@ ask_first(const struct tool *t, const char *key)
 	if (code != TOOL_OK)
 		return TOOL_ERROR;
 	(void)fflush(stdout);
-	(void)fprintf(stderr, "Forget %s, for good? [y/N] ", key);
+	(void)fprintf(stderr, "Forget %s, for good", key);
+	if (so_far.by_hand > 0)
+		(void)fprintf(stderr, ", and lift %llu ban%s made by hand",
+		    (unsigned long long)so_far.by_hand, plural(so_far.by_hand));
+	(void)fprintf(stderr, "? [y/N] ");
 	if (fgets(answer, sizeof answer, stdin) != NULL &&
-	    (answer[0] == 'y' || answer[0] == 'Y'))
+	    (answer[0] == 'y' || answer[0] == 'Y')) {
+		so_far.unban = true;
 		return TOOL_OK;
+	}
 	complain("nothing was done");
 	return TOOL_NO;
 }
@@ -306,6 +320,7 @@ run_forget(struct tool *t)
 	static const struct option longs[] = {
 		{ "dry-run", no_argument, NULL, OPT_OWN },
 		{ "yes", no_argument, NULL, OPT_OWN + 1 },
+		{ "unban", no_argument, NULL, OPT_OWN + 2 },
 		{ NULL, 0, NULL, 0 },
 	};
 	bool ask = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
@@ -315,6 +330,7 @@ run_forget(struct tool *t)
 	while ((c = tool_getopt(t, "", longs)) != -1) {
 		so_far.dry |= c == OPT_OWN;
 		ask &= c != OPT_OWN + 1;
+		so_far.unban |= c == OPT_OWN + 2;
 	}
 	key = tool_arguments(t, 1)[0];
 	if (ask && !so_far.dry && !t->json)

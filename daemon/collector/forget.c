@@ -26,10 +26,12 @@
 #include "tidemark/base/err.h"
 #include "tidemark/base/hash.h"
 #include "tidemark/base/line.h"
+#include "tidemark/flow/bans.h"
 #include "tidemark/flow/distinct.h"
 #include "tidemark/flow/tokens.h"
 #include "tidemark/keys/keys.h"
 #include "tidemark/keys/subject.h"
+#include "tidemark/map/head.h"
 #include "tidemark/map/map.h"
 #include "tidemark/reputation/addresses.h"
 #include "tidemark/reputation/exceptions.h"
@@ -137,6 +139,31 @@ forget_accounts(struct forgetting *f)
 			for (kind = 0; kind < TIDE_ACCOUNT_KINDS; kind++)
 				forget_account(f, f->config.profile[p].name,
 				    kind, &f->key[i]);
+}
+
+/*
+ * A ban made by hand was somebody's decision: with it goes what it kept out.
+ * So it is not lifted by the way.
+ */
+int
+forget_may(struct forgetting *f, struct tide_err *err)
+{
+	const struct tide_map *m = f->c->map;
+	struct tide_ban ban;
+	uint32_t i;
+
+	for (i = 0; i < m->head->bans; i++)
+		if (tide_bans_at(m->bans, i, &ban) &&
+		    ban.group == TIDE_BAN_MANUAL && ban.until_ms > f->now_ms &&
+		    tide_subject_means(&f->subject, ban.key, ban.length))
+			f->by_hand++;
+	if (f->by_hand == 0 || f->dry || f->unban)
+		return 0;
+	return tide_err_set(err,
+	    "%u ban%s made by hand stand%s: lift %s first (tidemark unban), or "
+	    "say --unban; nothing was done",
+	    f->by_hand, f->by_hand == 1 ? "" : "s", f->by_hand == 1 ? "s" : "",
+	    f->by_hand == 1 ? "it" : "them");
 }
 
 static int

@@ -47,6 +47,8 @@ struct forgetting {
 	struct tide_subject subject;
 	const char *text; /* as it was asked for */
 	bool dry;
+	bool unban;	  /* bans made by hand may go, too */
+	unsigned by_hand; /* so many of them stand */
 	uint64_t now_ms;
 	struct tide_key key[FORGET_KEYS];
 	unsigned keys;
@@ -57,6 +59,9 @@ struct forgetting {
 		uint64_t until_ms; /* 0: by itself, never */
 	} left[LEFTS];
 };
+
+/* -1 if bans made by hand stand, and nobody said that they may go. */
+int forget_may(struct forgetting *, struct tide_err *);
 
 /* All that can go, then a checkpoint that does not have it any more. */
 int forget_all(struct forgetting *, struct tide_err *);

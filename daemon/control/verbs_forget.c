@@ -1,5 +1,5 @@
 /*
- * verbs, forget - forget key=..., dry=1: what went, what is left and until
+ * verbs, forget - forget key=..., dry=1, unban=1: what went, what is left and until
  * when.  The log says that it was done, and not about whom.
  */
 #include <stdlib.h>
@@ -31,6 +31,7 @@ read_request(
 
 	f->text = tide_line_get(line, "key");
 	f->dry = tide_line_number(line, "dry", 0) != 0;
+	f->unban = tide_line_number(line, "unban", 0) != 0;
 	f->now_ms = tide_clock_wall_ms();
 	(void)pthread_mutex_lock(&f->c->lock);
 	f->config = f->c->config;
@@ -52,6 +53,8 @@ tell(int fd, const struct forgetting *f)
 		tide_line_start(&out, "gone");
 		tide_line_add(&out, "what", gone_name[i]);
 		tide_line_add_number(&out, "count", f->gone[i]);
+		if (i == FORGOT_BANS)
+			tide_line_add_number(&out, "by_hand", f->by_hand);
 		rc = tide_line_send(&out, fd);
 	}
 	for (i = 0; rc == 0 && i < LEFTS; i++) {
@@ -83,6 +86,8 @@ forget(struct forgetting *f, struct tide_err *err)
 {
 	struct tide_err why;
 
+	if (forget_may(f, err) < 0)
+		return -1;
 	if (forget_all(f, &why) < 0)
 		return tide_err_set(err,
 		    "%.200s (what went is gone; ask again for the rest)",

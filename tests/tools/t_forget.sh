@@ -116,7 +116,13 @@ check "and changes nothing" tidemark banned "$bob"
 
 # ---- in earnest --------------------------------------------------------------
 
-tidemark forget "$bob" >"$D/forgot" 2>&1
+check "a ban made by hand is not lifted by the way" says \
+    '^tidemark: 1 ban made by hand stands: ' tidemark forget --yes "$bob"
+check "which is an error" exits 2 tidemark forget --yes "$bob"
+check "and nothing was done" json '$r->{what} eq "buckets" &&
+	$r->{count} >= 3' forget --dry-run "$bob"
+check "it stands" tidemark banned "$bob"
+tidemark forget --unban "$bob" >"$D/forgot" 2>&1
 check "forgotten" same "$?" 0
 sed 's/^/# /' "$D/forgot"
 check "it says what went" grep -q '^gone: [0-9]* buckets' "$D/forgot"
@@ -155,7 +161,7 @@ check "the books are right" tidemark audit
 many_gone()
 {
 	for i in 05 10 11 12 13 20 24 25 26 30 36 37 38 39 48 49 50; do
-		tidemark forget "u$i@x.example" >/dev/null || return 1
+		tidemark forget --unban "u$i@x.example" >/dev/null || return 1
 		nowhere "u$i@x.example" || return 1
 	done
 }
@@ -226,7 +232,7 @@ check "whoever wrote from there, first" tidemark forget @near.example
 check "a dry run counts each ban once" json '$r->{what} eq "bans" &&
 	$r->{count} == 70' forget --dry-run 198.18.7.0/24
 check "the network" json '$r->{what} eq "bans" && $r->{count} == 70' \
-    forget 198.18.7.0/24
+    forget --unban 198.18.7.0/24
 check "nobody within it is in a file" nowhere 198.18.7.
 check "its neighbour is" tidemark banned 198.18.70.1
 check "what egress has is said" says '^left: .*egress deny del' \
@@ -251,13 +257,14 @@ typed()
 }
 if command -v script >/dev/null; then
 	tidemark ban hal@x.example --for 5h >/dev/null
-	check "a person is asked" says 'for good?' typed n forget hal@x.example
+	check "a person is asked" says 'for good, and lift 1 ban made by hand?' \
+	    typed n forget hal@x.example
 	check "who was shown what goes" grep -q 'would go: 1 ban' "$D/said"
 	check "and has said no" tidemark banned hal@x.example
 	check "or yes" says 'gone: 1 ban' typed y forget hal@x.example
 	check "then it is done" nowhere hal@x.example
 	tidemark ban hal@x.example --for 5h >/dev/null
-	check "or is not asked" exits 0 typed '' forget --yes hal@x.example
+	check "or is not asked" exits 0 typed '' forget --yes --unban hal@x.example
 fi
 
 # ---- the collector killed on the way -----------------------------------------
@@ -271,13 +278,13 @@ killed_after()
 	tidemark checkpoint
 	old=$(collector)
 	(sleep "$1"; kill -9 "$old") &
-	tidemark forget kim@x.example
+	tidemark forget --unban kim@x.example
 	rc=$?
 	wait $!
 	echo "exit status $rc"
 	[ $rc -ne 2 ] || broken=$((broken + 1))
 	within 30 collector_is_new "$old" || return 1
-	tidemark forget kim@x.example
+	tidemark forget --unban kim@x.example
 	[ $? -le 1 ] && nowhere kim@x.example && tidemark audit
 }
 broken=0
