@@ -13,7 +13,7 @@ static const struct command commands[] = {
 	    "  -v, --verbose  each worker, and every counter that is not 0\n"
 	    "\n"
 	    "Exits 0 if collector and acceptor are at work, 1 if one of them\n"
-	    "is not, 2 on an error.\n",
+	    "is not or the archive cannot be written, 2 on an error.\n",
 	    run_status },
 	{ "top",
 	    "[-b] [-n N] [-1] [-s COLUMN] [-F TEXT] [-d SECONDS] [-U]\n"

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 #include "read/output.h"
 #include "status.h"
@@ -19,6 +20,20 @@
 #include "tidemark/memory/hbf.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/shared/counters.h"
+
+/* Less than this on its disk, and the archive will soon have none. */
+#define DISK_LOW (64u << 20)
+#define DISK_FULL (1u << 20)
+
+static void
+look_at_disk(struct status *s)
+{
+	struct statvfs disk;
+
+	s->disk_known = statvfs(s->view.config.state_dir, &disk) == 0;
+	s->disk_free =
+	    s->disk_known ? (uint64_t)disk.f_bavail * disk.f_frsize : 0;
+}
 
 static int
 gather(struct status *s, const struct tide_config *config, struct tide_err *err)
@@ -41,6 +56,7 @@ gather(struct status *s, const struct tide_config *config, struct tide_err *err)
 	s->archive_wire = atomic_load(&c->archive_wire);
 	s->archive_text = atomic_load(&c->archive_text);
 	s->archive_kept = atomic_load(&c->archive_kept);
+	look_at_disk(s);
 	s->checkpoint_ms = atomic_load(&c->checkpoint_ms);
 	s->bypass_until_ms = atomic_load(&c->bypass_until_ms);
 	s->generation = atomic_load(&c->generation);
@@ -214,6 +230,19 @@ put_content(const struct status *s)
 }
 
 static void
+put_disk(const struct status *s)
+{
+	char bytes[SHOW_MAX];
+
+	if (!s->disk_known || s->disk_free >= DISK_LOW)
+		return;
+	printf("%12s%sthe disk is %sfull%s: %s left in %s\n", "",
+	    tone(TONE_BAD), s->disk_free < DISK_FULL ? "" : "nearly ",
+	    tone(TONE_PLAIN), show_bytes(s->disk_free, bytes, sizeof bytes),
+	    s->view.config.state_dir);
+}
+
+static void
 put_archive(const struct status *s)
 {
 	char bytes[SHOW_MAX], when[SHOW_MAX], age[SHOW_MAX];
@@ -232,6 +261,7 @@ put_archive(const struct status *s)
 		    (unsigned long long)s->archive_failing,
 		    plural(s->archive_failing), tone(TONE_PLAIN));
 	printf("\n");
+	put_disk(s);
 	put_content(s);
 	label("checkpoint");
 	if (s->checkpoint_ms == 0 || s->checkpoint_ms > s->now_ms)
@@ -303,7 +333,13 @@ judge(const struct status *s)
 	if (!s->listening)
 		complain("the acceptor is not listening: mail passes unseen, "
 			 "or waits, by the mail server's own settings");
-	return s->collector.fresh && s->listening ? TOOL_OK : TOOL_NO;
+	if (s->archive_failing > 0)
+		complain("the archive cannot be written: nothing is saved, and "
+			 "no ban is made; the log says why, and it is tried "
+			 "again");
+	return s->collector.fresh && s->listening && s->archive_failing == 0
+	    ? TOOL_OK
+	    : TOOL_NO;
 }
 
 static int

@@ -16,6 +16,8 @@ struct status {
 	struct view_window window;
 	uint64_t archive_windows, archive_bytes, archive_from_ms;
 	uint64_t archive_failing, archive_until_ms;
+	bool disk_known;
+	uint64_t disk_free; /* bytes, for the archive */
 	uint64_t archive_wire, archive_text, archive_kept;
 	struct view_flow flow;
 	uint64_t checkpoint_ms, bypass_until_ms, generation;

@@ -87,6 +87,8 @@ put_archive(struct json *j, const struct status *s)
 	json_time(j, "from", s->archive_from_ms);
 	json_time(j, "until", s->archive_until_ms);
 	json_number(j, "failing", s->archive_failing);
+	if (s->disk_known)
+		json_number(j, "disk_free", s->disk_free);
 	json_number(j, "wire_bytes", s->archive_wire);
 	json_number(j, "text_bytes", s->archive_text);
 	json_number(j, "content_bytes", s->archive_kept);

@@ -144,8 +144,14 @@ if small "$D/small" $((size * 3 / 2)) 2>/dev/null; then
 	daemon_conf "max_workers = 21" "$ext" "$int"
 	dd if=/dev/zero of="$D/state/full" bs=4k 2>/dev/null
 	as_known "a full disk" 'No space left.*kept as'
+	check "a full disk: a checkpoint says why it is none" says \
+	    'No space left on device' tidemark checkpoint
+	check "a full disk: status is not content" exits 1 tidemark status
+	check "a full disk: and shows why" says 'the disk is full: ' \
+	    tidemark status
 	rm -f "$D/state/full"
 	check "a full disk: works again" within 30 tidemark checkpoint
+	check "a full disk: status is content" exits 0 tidemark status
 else
 	skip "no room for two maps, a full disk" "no file system can be mounted"
 fi

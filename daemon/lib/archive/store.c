@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "tidemark/archive/store.h"
@@ -29,10 +30,27 @@ struct tide_txn {
 	struct tide_store *store;
 };
 
+/*
+ * LMDB takes a write that was cut short for an error of the device (EIO); most
+ * often the disk is full.  Then the rest was too little for one write.
+ */
+#define ROOM_LEAST (1u << 20)
+
+static bool
+is_disk_full(const char *path)
+{
+	struct statvfs disk;
+
+	return statvfs(path, &disk) == 0 &&
+	    (uint64_t)disk.f_bavail * disk.f_frsize < ROOM_LEAST;
+}
+
 static int
 fail(
     struct tide_err *err, const struct tide_store *s, const char *doing, int rc)
 {
+	if (rc == EIO && is_disk_full(s->path))
+		rc = ENOSPC;
 	if (rc == MDB_MAP_FULL)
 		return tide_err_set(err,
 		    "%s: %s: the map is full; raise archive_map", s->path,

@@ -434,6 +434,42 @@ try_tight_disks(enum tide_store_mode mode, unsigned most_kib)
 	CHECK_MSG(fits, "even %u KiB are too little", most_kib);
 }
 
+/* In the child: a store that is open, and a disk that fills. */
+static void
+fill_disk(void *arg)
+{
+	static char value[40000];
+	struct tide_err err = { "" };
+	struct tide_store *s;
+	unsigned i;
+
+	(void)arg;
+	fixture_tiny_disk(path_of("fills"), 512);
+	s = tide_store_open(
+	    path_of("fills/s"), TIDE_STORE_DURABLE, MAP_SIZE, tables, &err);
+	for (i = 0; s != NULL && i < 100; i++) {
+		struct tide_txn *txn = tide_txn_begin(s, true, &err);
+
+		if (txn == NULL ||
+		    tide_txn_put(txn, 0, tide_bytes(&i, sizeof i),
+			tide_bytes(value, sizeof value), &err) < 0 ||
+		    tide_txn_commit(txn, &err) < 0)
+			break;
+	}
+	(void)fprintf(stderr, "# after %u: %s\n", i, err.text);
+	_exit(i > 0 && strstr(err.text, "No space left on device") != NULL
+		? 0
+		: 98);
+}
+
+static void
+disk_fills(void)
+{
+	fixture_needs_mounts();
+	CHECK(mkdir(path_of("fills"), 0755) == 0);
+	CHECK_INT(fixture_child(fill_disk, NULL), 0);
+}
+
 static void
 disk_full(void)
 {
@@ -453,4 +489,5 @@ CHECK_CASES({ "put, get, delete, reserve", put_get_del }, { "walk", walk },
     { "probe: bent roots", bent_roots },
     { "the picture of a meta page is LMDB's", picture_is_true },
     { "a value's place in the live file", offsets },
-    { "a full disk is an error, never a signal", disk_full })
+    { "a full disk is an error, never a signal", disk_full },
+    { "a disk that fills is called full", disk_fills })
