@@ -418,6 +418,12 @@ install: all install-man
 	    $(DESTDIR)$(PREFIX)/share/tidemark/postfix
 	install -m 644 conf/sendmail/* $(DESTDIR)$(PREFIX)/share/tidemark/sendmail
 	install -m 644 conf/postfix/* $(DESTDIR)$(PREFIX)/share/tidemark/postfix
+	install -d $(DESTDIR)$(PREFIX)/share/tidemark/hook
+	install -m 755 conf/hook/ban-* $(DESTDIR)$(PREFIX)/share/tidemark/hook
+	for unit in conf/hook/*.path conf/hook/*.service; do \
+	    sed 's|@SHAREDIR@|$(PREFIX)/share/tidemark|' $$unit \
+		>$(DESTDIR)$(PREFIX)/share/tidemark/hook/$${unit##*/} || \
+	    exit 1; done
 	install -d $(DESTDIR)/etc/tidemark/conf.d
 	test -e $(DESTDIR)/etc/tidemark/tidemark.conf || \
 	    install -m 644 conf/tidemark.conf $(DESTDIR)/etc/tidemark

@@ -49,6 +49,7 @@ later_versions()
 site_conf()
 {
 	cat <<-END
+		ban_hook = /usr/share/tidemark/hook/ban-spool
 		[profile external]
 		oksender_mode = enforce
 		oksender_limit = 6/1h
@@ -303,6 +304,25 @@ page_is_gone()
 		! box ls -d /run/tidemark-web
 }
 
+# ---- the hook we ship ------------------------------------------------------------
+
+# As its own comment says, but for a boot; a sendmail that keeps what it gets.
+hook_is_set_up()
+{
+	box sh -c 'printf "#!/bin/sh\ncat >>/tmp/mailed\n" >/tmp/sendmail &&
+	    chmod 755 /tmp/sendmail && cd /run/systemd/system &&
+	    cp /usr/share/tidemark/hook/tidemark-hook.* . &&
+	    echo Environment=SENDMAIL=/tmp/sendmail >>tidemark-hook.service &&
+	    mkdir -p /var/lib/tidemark/hook &&
+	    chown tidemark: /var/lib/tidemark/hook && systemctl daemon-reload &&
+	    systemctl start tidemark-hook.path'
+}
+
+ban_is_mailed()
+{
+	box grep -F 'KEY=many@x.example|192.0.2.0/24' /tmp/mailed
+}
+
 # ---- a Postfix it is attached to ---------------------------------------------
 
 # Its files only; nobody reads them.
@@ -392,8 +412,10 @@ check "a configuration of our own" box sh -c \
 	systemctl reload tidemark'
 check "a broken one fails the reload" reload_refused
 check "some mail" sends 3 postfix 3 busy@x.example
+check "a hook for bans" hook_is_set_up
 mail postfix 9 many@x.example >/dev/null
 check "too much of it" within 30 tidemark banned many@x.example
+check "the hook has it mailed" within 30 ban_is_mailed
 check "the bucket is there" within 30 bucket_is_there
 knows "before"
 check "a supervisor that hangs is replaced" watchdog_bites

@@ -205,12 +205,47 @@ megabytes_are_true()
 		[ "$((is * 5 / 1000000))" -ge "$((said * 4))" ]
 }
 
+# ---- the hook -----------------------------------------------------------------
+
+# What was handed on is mailed once, all of it, and nothing of it is a command.
+hook_mails()
+{
+	printf '#!/bin/sh\necho "$*" >"%s/to" && cat >"%s/mail"\n' "$work" "$work" \
+		>"$work/sendmail"
+	chmod 755 "$work/sendmail"
+	for key in 'ann@x.example|192.0.2.0/24' '-oQ$(touch x)@`y`'; do
+		env -i PATH="$PATH" TIDEMARK_HOOK_DIR="$work/hook" \
+			TIDEMARK_KEY="$key" TIDEMARK_GROUP=OKSENDER \
+			TIDEMARK_UNTIL=never conf/hook/ban-spool || return
+	done
+	same "$(find "$work/hook" -name 'ban.*' | wc -l)" 2 &&
+		TIDEMARK_HOOK_DIR="$work/hook" SENDMAIL="$work/sendmail" \
+			conf/hook/ban-mail &&
+		cat "$work/to" "$work/mail" &&
+		same "$(cat "$work/to")" "-i -- root" &&
+		grep -qx 'Subject: Tidemark: 2 banned' "$work/mail" &&
+		grep -qxF 'KEY=ann@x.example|192.0.2.0/24' "$work/mail" &&
+		grep -qxF 'KEY=-oQ$(touch x)@`y`' "$work/mail" &&
+		same "$(find "$work/hook" -type f)" ""
+}
+
+hook_keeps()
+{
+	env -i PATH="$PATH" TIDEMARK_HOOK_DIR="$work/hook" TIDEMARK_KEY=a@b \
+		conf/hook/ban-spool &&
+		! TIDEMARK_HOOK_DIR="$work/hook" SENDMAIL=/bin/false \
+			conf/hook/ban-mail &&
+		same "$(find "$work/hook" -name 'ban.*' | wc -l)" 1
+}
+
 work=$(mktemp -d) || exit 2
 B=${B:-build}
 check "the README's lines for sendmail are the snippet's" readme_like_snippet
 check "every text that is asked for in the manual is long enough" \
 	texts_are_long_enough
 check "the live map is as large as the README says" megabytes_are_true
+check "the hook that we ship mails bans" hook_mails
+check "and keeps them if it cannot" hook_keeps
 rm -rf "$work"
 
 sendmail_part

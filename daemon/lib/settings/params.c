@@ -158,7 +158,10 @@ const struct tide_param tide_params[] = {
 		"not banned. Its environment has TIDEMARK_KEY, "
 		"TIDEMARK_GROUP, TIDEMARK_PROFILE, TIDEMARK_UNTIL and "
 		"TIDEMARK_TIMES; the key is partly the sender's own text. "
-		"It is killed after 30s." },
+		"It is killed after 30s. Under tidemark.service it may write "
+		"below state_dir and reach local sockets, but no network, and "
+		"sends no mail; the examples in share/tidemark/hook hand bans "
+		"to a unit that does." },
 
 	{ GLOBAL(checkpoint_every), RELOAD, .kind = TIDE_PARAM_TIME,
 	  .fallback = "5min", RANGE("1s", "1d"), .topic = "Memory",
