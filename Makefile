@@ -182,7 +182,9 @@ $(B)/obj/tests/daemon/lib/text/t_text_gmime.o $(B)/obj/tests/daemon/lib/text/ora
 $(B)/obj/tests/bench/b_text.o: \
     OUR_CPPFLAGS += $(shell pkg-config --cflags gmime-3.0)
 $(B)/tests/milter/t_tags: $(call obj,milter/tags.c)
-$(B)/tests/milter/t_roster: $(call obj,$(addprefix milter/,roster.c process.c lapses.c))
+$(B)/tests/milter/t_shares: $(call obj,milter/shares.c)
+$(B)/tests/milter/t_roster: $(call obj,$(addprefix milter/,roster.c \
+	roster_deadlines.c process.c lapses.c))
 $(B)/tests/reproduce/reproduce: $(call obj,$(addprefix tests/reproduce/, \
 	paper.c simulate.c))
 $(B)/tests/milter/policy/t_requests: $(call obj,milter/policy/request.c \

@@ -32,7 +32,6 @@
 #define BEAT_MS 500
 #define MAP_RETRY_MS 50
 #define PREDECESSOR_MS 15000
-#define UNNOTICED_MS 3000 /* so long a mail server waits without giving up */
 #define ORPHANS_POLLED 64
 #define ACCEPTS_A_ROUND 16
 
@@ -45,8 +44,7 @@ static struct {
 	uint64_t started_ms; /* wall; 0: no map knows of us yet */
 	bool map_missed;
 	uint64_t beat_ms;
-	struct tide_moment full_since; /* 0: there is room */
-	bool full_told;
+	unsigned turn; /* the listener that is first this time */
 	pid_t pid;
 	sigset_t open_mask;
 } ac;
@@ -148,6 +146,7 @@ follow_configuration(void)
 	}
 	tide_log_open("tidemark-milter", ac.config.log,
 	    (enum tide_log_level)ac.config.log_level);
+	backlog_plan(ac.options, &ac.config);
 }
 
 static void
@@ -197,7 +196,7 @@ be_worker(int fd, int entry, const struct listener *l)
 	    slot != NULL ? ac.map : NULL, slot);
 	if (at.is_policy)
 		policy_connection(fd, at.policy);
-	serve_connection(fd, &milter_filter);
+	serve_connection(fd, &milter_filter, ac.config.worker_silent);
 }
 
 /* No process to be had: the mail server decides by its own flags. */
@@ -214,19 +213,20 @@ fork_failed(int entry)
 
 /* One connection of a listener; false if there was none. */
 static bool
-accept_one(const struct listener *l)
+accept_one(unsigned which)
 {
+	const struct listener *l = &ac.options->listener[which];
 	int fd, entry;
 	pid_t pid;
 
 	if (ac.map == NULL)
 		attach_map(); /* it may have fewer slots than max_workers */
-	if (!roster_has_room())
+	if (!backlog_may_take(ac.options, which))
 		return false;
 	fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC);
 	if (fd < 0)
 		return false;
-	entry = roster_reserve(l->profile);
+	entry = roster_reserve(l->profile, listener_service(l));
 	if (entry < 0) {
 		(void)close(fd);
 		return false;
@@ -244,34 +244,26 @@ accept_one(const struct listener *l)
 
 /* ---- the loop ---------------------------------------------------------- */
 
-/* Past max_workers connections wait in the backlog.  Waiting long, a mail
- * server goes on without us: that is a lapse. */
-static bool
-is_full(void)
+/* One connection of each in turn, and another one first the next time: no
+ * listener's crowd keeps the others waiting. */
+static void
+accept_in_turn(struct pollfd *p, unsigned n)
 {
-	struct tide_moment now = tide_moment_now();
+	unsigned i, at, round, taken = n;
 
-	if (roster_has_room()) {
-		if (ac.full_since.boot_ms != 0 &&
-		    now.boot_ms > ac.full_since.boot_ms + UNNOTICED_MS)
-			lapse_between(
-			    ac.map, TIDE_LAPSE_FULL, ac.full_since, now);
-		ac.full_since.boot_ms = 0;
-		return false;
+	for (round = 0; taken > 0 && round < ACCEPTS_A_ROUND; round++) {
+		taken = 0;
+		for (i = 0; i < n; i++) {
+			at = (ac.turn + i) % n;
+			if (p[at].revents == 0)
+				continue;
+			if (accept_one(at))
+				taken++;
+			else
+				p[at].revents = 0;
+		}
 	}
-	if (ac.full_since.boot_ms == 0) {
-		ac.full_since = now;
-		if (ac.map != NULL)
-			tide_count(
-			    ac.map->counters, TIDE_COUNT_BACKLOG_WAITS, 1);
-		if (!ac.full_told)
-			tide_log(TIDE_LOG_WARNING,
-			    "max_workers = %u is reached, or all the map has "
-			    "slots for: connections wait",
-			    ac.config.max_workers);
-		ac.full_told = true;
-	}
-	return true;
+	ac.turn = (ac.turn + 1) % n;
 }
 
 static void
@@ -280,19 +272,16 @@ wait_and_accept(void)
 	struct pollfd p[LISTENERS_MAX + ORPHANS_POLLED];
 	const struct timespec t = { .tv_nsec = BEAT_MS * 1000000L };
 	unsigned i, k, n = ac.options->listeners;
-	bool full = is_full();
 
+	backlog_watch(ac.options, ac.map);
 	for (i = 0; i < n; i++)
-		p[i] = (struct pollfd){ .fd = full ? -1
-						   : ac.options->listener[i].fd,
+		p[i] = (struct pollfd){ .fd = backlog_may_take(ac.options, i)
+			    ? ac.options->listener[i].fd
+			    : -1,
 			.events = POLLIN };
 	k = n + roster_poll(p + n, ORPHANS_POLLED);
-	if (ppoll(p, k, &t, &ac.open_mask) <= 0)
-		return;
-	for (i = 0; i < n; i++)
-		for (k = 0; p[i].revents != 0 && k < ACCEPTS_A_ROUND; k++)
-			if (!accept_one(&ac.options->listener[i]))
-				break;
+	if (ppoll(p, k, &t, &ac.open_mask) > 0)
+		accept_in_turn(p, n);
 }
 
 static void
@@ -424,6 +413,7 @@ prepare(struct tide_err *err)
 	    serve_prepare(err) < 0 || serve_self_test(&milter_filter, err) < 0)
 		return -1;
 	roster_open(ac.config.max_workers);
+	backlog_plan(ac.options, &ac.config);
 	return 0;
 }
 

@@ -4,6 +4,9 @@
  *   main      the command line, the start-up self-test
  *   acceptor  accept, fork, pulse
  *   roster    who serves: slots, reaping, deadlines, lapses
+ *   backlog   whose connections are taken next, and whose wait
+ *   shares    which socket may have one more worker: pure functions
+ *   process   is it still the same one
  *   serve     one connection on stock libmilter
  *   callbacks libmilter's calls, translated
  *   policy    one connection of Postfix's policy client
@@ -39,10 +42,12 @@ struct smfiDesc;
 /* ---- serve.c ----------------------------------------------------------- */
 
 /*
- * Serve one accepted connection with the filter and end the process.  To be
- * called in a freshly forked child.
+ * Serve one accepted connection with the filter and end the process, with
+ * SERVE_SILENT if the negotiation takes longer than silent_ms.  To be called in
+ * a freshly forked child.
  */
-void serve_connection(int fd, const struct smfiDesc *filter)
+#define SERVE_SILENT 66
+void serve_connection(int fd, const struct smfiDesc *filter, uint64_t silent_ms)
     __attribute__((noreturn));
 
 /* To be called once before the first fork. */
@@ -85,7 +90,9 @@ struct listener {
 	int fd;
 	unsigned profile;
 	bool is_policy;
-	unsigned policy; /* which one, then */
+	unsigned policy;		/* which one, then */
+	struct tide_moment waits_since; /* 0: nobody waits for a worker */
+	uint64_t told_ms;		/* monotonic; of such a wait */
 };
 
 struct acceptor_options {
@@ -97,6 +104,24 @@ struct acceptor_options {
 };
 
 int acceptor_run(struct acceptor_options *);
+
+/* ---- backlog.c --------------------------------------------------------- */
+
+#define TELL_EVERY_MS 60000 /* of what others can make happen often */
+#define UNNOTICED_MS 3000   /* mail servers wait this long without giving up */
+
+/* Its number in slots.h. */
+unsigned listener_service(const struct listener *);
+
+/* Shares of max_workers, by the settings. */
+void backlog_plan(const struct acceptor_options *, const struct tide_config *);
+
+/* Is there a worker for one more connection of that listener? */
+bool backlog_may_take(const struct acceptor_options *, unsigned which);
+
+/* Who waits for a worker: counted, told, and a lapse where it takes long.  To
+ * be called each round. */
+void backlog_watch(struct acceptor_options *, struct tide_map *);
 
 /* ---- roster.c ---------------------------------------------------------- */
 
@@ -114,12 +139,13 @@ void roster_use_map(struct tide_map *);
  * system did not say whether they live: asked for again.  Each beat. */
 void roster_look_after(void);
 
-/* Is there one more entry to be had?  A map made for fewer workers has no more
+/* How many entries can still be had.  A map made for fewer workers has no more
  * than its slots. */
-bool roster_has_room(void);
+uint32_t roster_room(void);
 
-/* A free entry for a connection that has just been accepted, or -1. */
-int roster_reserve(unsigned profile);
+/* A free entry for a connection that has just been accepted, or -1.  The
+ * service is that of slots.h. */
+int roster_reserve(unsigned profile, unsigned service);
 struct tide_slot *roster_slot(int entry);
 void roster_forked(int entry, pid_t);
 void roster_cancel(int entry);
@@ -136,6 +162,7 @@ void roster_check_deadlines(uint64_t stuck_ms, uint64_t idle_ms);
 void roster_ask_to_end(void);
 
 unsigned roster_busy(void);
+unsigned roster_serving(unsigned service);
 void roster_kill_all(void);
 
 /* Descriptors that become readable when an adopted worker ends. */

@@ -42,6 +42,7 @@
 
 #include "milter.h"
 #include "process.h"
+#include "roster_priv.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/log.h"
 #include "tidemark/flow/buckets.h"
@@ -50,28 +51,12 @@
 #include "tidemark/map/map.h"
 #include "tidemark/reputation/bulk.h"
 #include "tidemark/reputation/counting.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/shared/counters.h"
 #include "tidemark/shared/epoch.h"
 #include "tidemark/shared/slots.h"
 
-struct entry {
-	pid_t pid;	  /* 0: free; -1: reserved */
-	bool orphan;	  /* an earlier acceptor's worker */
-	int pidfd;	  /* of an orphan; -1: not known yet whether it lives */
-	uint64_t started; /* of an orphan: when it registered, in ticks */
-	uint64_t instance; /* the map its slot is in; 0: it has none */
-	struct tide_moment since;
-};
-
-static struct {
-	uint32_t entries; /* as many as there are slots, or more */
-	uint32_t most;	  /* max_workers: given away at once */
-	uint32_t busy;
-	uint32_t hint; /* where to look for a free one */
-	struct entry *entry;
-	struct tide_map *map;
-	bool unknown_told;
-} roster;
+struct roster roster;
 
 static void
 grow(uint32_t entries)
@@ -102,6 +87,12 @@ unsigned
 roster_busy(void)
 {
 	return roster.busy;
+}
+
+unsigned
+roster_serving(unsigned service)
+{
+	return roster.serving[service];
 }
 
 /* ---- the child's part -------------------------------------------------------- */
@@ -155,15 +146,31 @@ clear_slot(struct tide_slot *s, unsigned profile, uint64_t now_ms)
  * A map attached may be of fewer slots than we have entries: it was made before
  * max_workers was raised.
  */
+static uint32_t
+usable(void)
+{
+	return roster.map != NULL ? roster.map->head->slots : roster.entries;
+}
+
+uint32_t
+roster_room(void)
+{
+	uint32_t n = usable(), inside = roster.busy, room, i;
+
+	for (i = n; i < roster.entries; i++)
+		inside -= roster.entry[i].pid != 0;
+	room = n - inside;
+	if (roster.busy >= roster.most)
+		return 0;
+	return room < roster.most - roster.busy ? room
+						: roster.most - roster.busy;
+}
+
 static int
 find_free(void)
 {
-	uint32_t i, at;
-	uint32_t n =
-	    roster.map != NULL ? roster.map->head->slots : roster.entries;
+	uint32_t i, at, n = usable();
 
-	if (roster.busy >= roster.most)
-		return -1;
 	for (i = 0; i < n; i++) {
 		at = (roster.hint + i) % n;
 		if (roster.entry[at].pid == 0)
@@ -172,29 +179,33 @@ find_free(void)
 	return -1;
 }
 
-bool
-roster_has_room(void)
+/* The books of who has how many. */
+static void
+take_entry(uint32_t at, struct entry e)
 {
-	return find_free() >= 0;
+	roster.entry[at] = e;
+	roster.busy++;
+	roster.serving[e.service]++;
 }
 
 int
-roster_reserve(unsigned profile)
+roster_reserve(unsigned profile, unsigned service)
 {
 	struct tide_moment now = tide_moment_now();
-	int at = find_free();
-	struct entry *e;
+	struct entry e = {
+		.pid = -1, .pidfd = -1, .since = now, .service = service
+	};
+	int at = roster_room() > 0 ? find_free() : -1;
 
 	if (at < 0)
 		return -1;
-	e = &roster.entry[at];
 	roster.hint = (uint32_t)at + 1;
-	roster.busy++;
-	*e = (struct entry){ .pid = -1, .pidfd = -1, .since = now };
 	if (roster.map != NULL) {
-		e->instance = roster.map->head->instance;
+		e.instance = roster.map->head->instance;
 		clear_slot(&roster.map->slots[at], profile, now.wall_ms);
+		atomic_store(&roster.map->slots[at].service, service);
 	}
+	take_entry((uint32_t)at, e);
 	return at;
 }
 
@@ -224,8 +235,9 @@ free_entry(struct entry *e)
 {
 	if (e->pidfd >= 0)
 		(void)close(e->pidfd);
-	*e = (struct entry){ .pidfd = -1 };
 	roster.busy--;
+	roster.serving[e->service]--;
+	*e = (struct entry){ .pidfd = -1 };
 }
 
 void
@@ -281,6 +293,27 @@ bury(uint32_t at, const char *how)
 	free_entry(e);
 }
 
+/* Told at most once a minute: whoever does this, does it often. */
+static void
+note_silent(const struct entry *e)
+{
+	static uint64_t told_ms;
+	uint64_t now = tide_clock_mono_ms();
+	uint32_t profile = e->service - 1;
+
+	if (roster.map == NULL || profile >= TIDE_PROFILES_MAX)
+		return;
+	tide_count_profile(
+	    roster.map->counters, profile, TIDE_COUNT_CONNECTIONS_SILENT, 1);
+	if (told_ms != 0 && now < told_ms + TELL_EVERY_MS)
+		return;
+	told_ms = now;
+	tide_log(TIDE_LOG_WARNING,
+	    "profile %.31s: a connection on which nobody spoke for "
+	    "worker_silent was closed",
+	    roster.map->profiles->name[profile]);
+}
+
 static void
 bury_child(pid_t pid, int status)
 {
@@ -291,6 +324,9 @@ bury_child(pid_t pid, int status)
 		(void)snprintf(how, sizeof how, "signal %d", WTERMSIG(status));
 	for (i = 0; i < roster.entries; i++) {
 		if (roster.entry[i].pid == pid && !roster.entry[i].orphan) {
+			if (WIFEXITED(status) &&
+			    WEXITSTATUS(status) == SERVE_SILENT)
+				note_silent(&roster.entry[i]);
 			bury(i, WIFSIGNALED(status) ? how : NULL);
 			return;
 		}
@@ -348,17 +384,19 @@ adopt(uint32_t at)
 {
 	struct tide_slot *s = &roster.map->slots[at];
 	uint32_t state = atomic_load_explicit(&s->state, memory_order_acquire);
+	uint64_t started = atomic_load(&s->started);
+	uint32_t service = atomic_load(&s->service);
 
 	if (state == TIDE_SLOT_FREE)
 		return;
-	roster.entry[at] = (struct entry){ .pid = (pid_t)atomic_load(&s->pid),
+	take_entry(at,
+	    (struct entry){ .pid = (pid_t)atomic_load(&s->pid),
 		.pidfd = -1,
 		.orphan = true,
-		.started = atomic_load(&s->started),
+		.started = started,
 		.instance = roster.map->head->instance,
-		.since = { atomic_load(&s->since_ms),
-		    process_ms(atomic_load(&s->started)) } };
-	roster.busy++;
+		.since = { atomic_load(&s->since_ms), process_ms(started) },
+		.service = service < TIDE_SERVICES ? service : 0 });
 	if (state == TIDE_SLOT_SERVING)
 		settle(at, "its acceptor died");
 	else
@@ -395,77 +433,6 @@ roster_use_map(struct tide_map *map)
 		return;
 	grow(map->head->slots);
 	roster_look_after();
-}
-
-/* ---- deadlines --------------------------------------------------------- */
-
-static void
-signal_worker(const struct entry *e, int sig)
-{
-	if (e->pidfd >= 0)
-		process_signal(e->pidfd, sig);
-	else if (e->pid > 0 && !e->orphan) /* else it may be anybody's pid */
-		(void)kill(e->pid, sig);
-}
-
-static void
-kill_worker(const struct entry *e)
-{
-	signal_worker(e, SIGKILL);
-}
-
-void
-roster_ask_to_end(void)
-{
-	uint32_t i;
-
-	for (i = 0; i < roster.entries; i++)
-		signal_worker(&roster.entry[i], SIGTERM);
-}
-
-/* A worker without a slot shows nothing but its age. */
-static void
-check_unseen(const struct entry *e, uint64_t idle_ms)
-{
-	if (e->pid > 0 && tide_clock_boot_ms() > e->since.boot_ms + idle_ms)
-		kill_worker(e);
-}
-
-void
-roster_check_deadlines(uint64_t stuck_ms, uint64_t idle_ms)
-{
-	uint64_t now = tide_clock_mono_ms(), limit;
-	const struct tide_slot *s;
-	uint32_t i;
-
-	for (i = 0; i < roster.entries; i++) {
-		if (roster.entry[i].orphan && roster.entry[i].pidfd < 0)
-			continue; /* it may be gone, and its pid another's */
-		s = roster.entry[i].pid > 0 ? roster_slot((int)i) : NULL;
-		if (s == NULL) {
-			check_unseen(&roster.entry[i], idle_ms);
-			continue;
-		}
-		limit = atomic_load(&s->busy) != 0 ? stuck_ms : idle_ms;
-		if (now < atomic_load(&s->touched_ms) + limit)
-			continue;
-		tide_log(TIDE_LOG_WARNING,
-		    "worker %d is %s for too long (stage %s): killed",
-		    (int)roster.entry[i].pid,
-		    atomic_load(&s->busy) != 0 ? "stuck" : "idle",
-		    tide_stage_name[atomic_load(&s->stage) % TIDE_STAGES]);
-		tide_count(roster.map->counters, TIDE_COUNT_WORKERS_STUCK, 1);
-		kill_worker(&roster.entry[i]);
-	}
-}
-
-void
-roster_kill_all(void)
-{
-	uint32_t i;
-
-	for (i = 0; i < roster.entries; i++)
-		kill_worker(&roster.entry[i]);
 }
 
 /* ---- descriptors ------------------------------------------------------- */

@@ -20,6 +20,7 @@
 #include "tidemark/memory/hbf.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/shared/counters.h"
+#include "tidemark/shared/slots.h"
 
 /* Less than this on its disk, and the archive will soon have none. */
 #define DISK_LOW (64u << 20)
@@ -47,6 +48,8 @@ gather(struct status *s, const struct tide_config *config, struct tide_err *err)
 	s->acceptor = view_acceptor(&s->view);
 	s->listening = atomic_load(&s->view.map->acceptor->listening) != 0 &&
 	    s->acceptor.fresh;
+	if (s->listening)
+		s->waiting = atomic_load(&s->view.map->acceptor->waiting);
 	s->has_window = view_open_window(&s->view, &s->window);
 	s->archive_windows = atomic_load(&c->archive_windows);
 	s->archive_bytes = atomic_load(&c->archive_bytes);
@@ -167,6 +170,33 @@ put_workers(const struct status *s, bool each)
 		    w.stage, w.messages, plural(w.messages),
 		    w.lapsed ? ", lapsed" : "");
 	}
+}
+
+bool
+status_waits(const struct status *s, unsigned service)
+{
+	return (s->waiting >> (service - 1) & 1) != 0;
+}
+
+/* Connections that have found no worker yet. */
+static void
+put_waiting(const struct status *s)
+{
+	const struct tide_config *c = &s->view.config;
+	unsigned i;
+
+	if (s->waiting == 0)
+		return;
+	label("waiting");
+	printf("%sconnections wait for a worker%s:", tone(TONE_BAD),
+	    tone(TONE_PLAIN));
+	for (i = 0; i < c->profiles; i++)
+		if (status_waits(s, TIDE_SERVICE_PROFILE(i)))
+			printf(" profile %s", c->profile[i].name);
+	for (i = 0; i < c->policies; i++)
+		if (status_waits(s, TIDE_SERVICE_POLICY(i)))
+			printf(" policy %s", c->policy[i].name);
+	printf("\n");
 }
 
 static void
@@ -317,6 +347,7 @@ put_text(const struct status *s, bool verbose)
 	put_archive(s);
 	put_flow(s);
 	put_workers(s, verbose);
+	put_waiting(s);
 	put_profiles(s);
 	if (verbose) {
 		printf("%scounters%s\n", tone(TONE_STRONG), tone(TONE_PLAIN));
@@ -346,7 +377,7 @@ static int
 show(const struct tool *t, bool verbose)
 {
 	struct tide_config config;
-	struct status s;
+	struct status s = { .waiting = 0 };
 	struct tide_err err;
 	int code;
 

@@ -12,6 +12,7 @@ struct status {
 	uint64_t now_ms; /* wall */
 	struct view_pulse collector, acceptor;
 	bool listening;
+	uint32_t waiting; /* whose connections do: a bit a service, slots.h */
 	bool has_window;
 	struct view_window window;
 	uint64_t archive_windows, archive_bytes, archive_from_ms;
@@ -24,6 +25,7 @@ struct status {
 	uint64_t settled_ms; /* the time by which things expire */
 };
 
+bool status_waits(const struct status *, unsigned service);
 void status_json(const struct status *);
 
 #endif

@@ -13,6 +13,7 @@
 #include "tidemark/map/window.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/shared/counters.h"
+#include "tidemark/shared/slots.h"
 
 static void
 put_worker(struct json *j, const struct view_worker *w)
@@ -109,8 +110,9 @@ put_flow(struct json *j, const struct status *s)
 }
 
 static void
-put_profiles(struct json *j, const struct tide_config *c)
+put_profiles(struct json *j, const struct status *s)
 {
+	const struct tide_config *c = &s->view.config;
 	unsigned i;
 
 	json_array(j, "profiles");
@@ -118,6 +120,8 @@ put_profiles(struct json *j, const struct tide_config *c)
 		json_object(j, NULL);
 		json_text(j, "name", c->profile[i].name);
 		json_text(j, "socket", c->profile[i].socket);
+		json_bool(
+		    j, "waiting", status_waits(s, TIDE_SERVICE_PROFILE(i)));
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -154,7 +158,7 @@ status_json(const struct status *s)
 	json_bool(&j, "bypass", s->bypass_until_ms > s->settled_ms);
 	json_time(&j, "bypass_until", s->bypass_until_ms);
 	json_number(&j, "generation", s->generation);
-	put_profiles(&j, &s->view.config);
+	put_profiles(&j, s);
 	put_workers(&j, &s->view);
 	put_window(&j, s);
 	put_archive(&j, s);

@@ -35,6 +35,7 @@ static struct {
 	char text[POLICY_REQUEST_MAX];
 	size_t have;	     /* bytes of it */
 	size_t seen;	     /* of these, looked at for the request's end */
+	bool asked;	     /* there was a request */
 	uint64_t begun_ms;   /* when the request's first byte came */
 	uint64_t receive_ms; /* the socket's timeout, as set */
 } conn;
@@ -78,11 +79,14 @@ static void
 set_idle_timeout(void)
 {
 	uint64_t ms = policy_section()->idle_timeout;
-	struct timeval t = { .tv_sec = (time_t)(ms / 1000),
-		.tv_usec = (suseconds_t)(ms % 1000 * 1000) };
+	struct timeval t;
 
+	if (!conn.asked && ms > session.config.worker_silent)
+		ms = session.config.worker_silent;
 	if (conn.receive_ms == ms)
 		return;
+	t = (struct timeval){ .tv_sec = (time_t)(ms / 1000),
+		.tv_usec = (suseconds_t)(ms % 1000 * 1000) };
 	(void)setsockopt(conn.fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
 	conn.receive_ms = ms;
 }
@@ -112,6 +116,9 @@ note_silence(ssize_t got)
 		give_up("it ended within a request");
 	if (errno == EINTR || (errno == EAGAIN && !idle))
 		return;
+	if (errno == EAGAIN && !conn.asked &&
+	    conn.receive_ms < policy_section()->idle_timeout)
+		give_up("no request within worker_silent");
 	if (errno == EAGAIN && !policy_message_is_open())
 		finish(); /* nothing is wrong with that */
 	give_up(errno == EAGAIN
@@ -206,6 +213,7 @@ answer_request(size_t length)
 
 	if (policy_request_parse(conn.text, length, &q, &err) < 0)
 		give_up(err.text);
+	conn.asked = true;
 	session_enter(stage_of(q.state));
 	n = policy_message_ask(&q, answer);
 	if (session.map != NULL)

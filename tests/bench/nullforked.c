@@ -81,7 +81,7 @@ main(int argc, char **argv)
 			sigaddset(&blocked, SIGHUP);
 			(void)sigprocmask(SIG_BLOCK, &blocked, NULL);
 			(void)close(fd);
-			serve_connection(c, &filter);
+			serve_connection(c, &filter, UINT32_MAX);
 		}
 		(void)close(c);
 		while (waitpid(-1, NULL, WNOHANG) > 0)

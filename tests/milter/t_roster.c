@@ -52,10 +52,16 @@ attach_anew(void)
 	return map;
 }
 
+/* The fixture's workers are all at work; ours are yet to come. */
 static void
 make_map(void)
 {
-	tide_map_detach(fixture_make_map(&at.config, &at.archive));
+	struct tide_map *map = fixture_make_map(&at.config, &at.archive);
+	uint32_t i;
+
+	for (i = 0; i < map->head->slots; i++)
+		atomic_store(&map->slots[i].state, TIDE_SLOT_FREE);
+	tide_map_detach(map);
 }
 
 /* A collector that resumes its map publishes the table anew. */
@@ -141,7 +147,7 @@ serve(struct tide_slot *slot, pid_t acceptor, int go, int there)
 static struct worker
 fork_worker(void)
 {
-	struct worker w = { .entry = roster_reserve(0) };
+	struct worker w = { .entry = roster_reserve(0, 1) };
 	struct tide_slot *slot;
 	pid_t acceptor = getpid();
 	int go[2], there[2];
@@ -334,8 +340,8 @@ lowered(void)
 	CHECK_INT(roster_busy(), SLOTS - 1);
 	CHECK_INT(state_of(2), TIDE_SLOT_FREE);
 	CHECK_INT(epoch_of(2), 0);
-	CHECK(!roster_has_room());
-	CHECK_INT(roster_reserve(0), -1);
+	CHECK_INT(roster_room(), 0);
+	CHECK_INT(roster_reserve(0, 1), -1);
 	kill_worker(&w[3]);
 	roster_reap();
 	CHECK_INT(state_of(3), TIDE_SLOT_FREE);
@@ -344,7 +350,7 @@ lowered(void)
 	kill_worker(&w[1]);
 	roster_reap();
 	CHECK_INT(roster_busy(), 0);
-	CHECK(roster_has_room());
+	CHECK(roster_room() > 0);
 }
 
 static void
@@ -355,16 +361,16 @@ raised(void)
 
 	begin(SLOTS + 1000);
 	for (i = 0; i < SLOTS; i++) {
-		CHECK(roster_has_room());
+		CHECK(roster_room() > 0);
 		w[i] = start_worker();
 		CHECK(roster_slot(w[i].entry) != NULL);
 	}
-	CHECK(!roster_has_room());
-	CHECK_INT(roster_reserve(0), -1);
+	CHECK_INT(roster_room(), 0);
+	CHECK_INT(roster_reserve(0, 1), -1);
 	kill_worker(&w[1]);
 	roster_reap();
-	CHECK(roster_has_room());
-	CHECK_INT(roster_reserve(0), w[1].entry);
+	CHECK(roster_room() > 0);
+	CHECK_INT(roster_reserve(0, 1), w[1].entry);
 }
 
 static void
@@ -376,16 +382,16 @@ raised_without_map(void)
 	begin(SLOTS + 2);
 	roster_use_map(NULL);
 	for (i = 0; i < SLOTS + 2; i++) {
-		CHECK(roster_has_room());
+		CHECK(roster_room() > 0);
 		w = start_worker();
 		CHECK(roster_slot(w.entry) == NULL);
 	}
-	CHECK(!roster_has_room());
+	CHECK_INT(roster_room(), 0);
 	roster_use_map(at.map);
 	kill_worker(&w); /* the last: its entry has no slot here */
 	roster_reap();
 	CHECK_INT(roster_busy(), SLOTS + 1);
-	CHECK(!roster_has_room());
+	CHECK_INT(roster_room(), 0);
 }
 
 /* ---- the system does not say who lives --------------------------------- */
@@ -425,6 +431,7 @@ known_again(const struct worker w[SLOTS])
 {
 	roster_look_after();
 	CHECK_INT(roster_busy(), SLOTS - 1);
+	CHECK_INT(roster_serving(1), SLOTS - 1);
 	CHECK_INT(counted(TIDE_COUNT_WORKERS_ADOPTED), SLOTS - 1);
 	CHECK_INT(state_of(w[0].entry), TIDE_SLOT_FREE);
 	CHECK_INT(epoch_of(w[0].entry), 0);

@@ -229,7 +229,7 @@ check "what came after it is not denied, but not covered" \
 # ---- stuck and idle workers, and too many ----------------------------------
 
 daemon_stop
-daemon_conf 'max_workers = 4' 'worker_stuck = 1s' 'worker_idle = 2s'
+daemon_conf 'max_workers = 4' 'worker_silent = 10min'
 check "starts with other sizes, nothing lost" daemon_start
 check "what was acknowledged is remembered" all_remembered "$D/acked.1"
 
@@ -241,6 +241,64 @@ past_the_cap()
 	    [ "$(counter backlog_waits)" -gt 0 ]
 }
 check "past max_workers connections wait, and are counted" past_the_cap
+
+# hold SOCKET - eight connections on which nobody speaks.
+hold()
+{
+	# shellcheck disable=SC2016 # perl, by intent
+	perl -MIO::Socket::UNIX -e '
+		for (1 .. 8) {
+			push @held, IO::Socket::UNIX->new(Peer => $ARGV[0])
+			    or die "$ARGV[0]: $!";
+		}
+		sleep 120' "$1" &
+	hold_pid=$!
+}
+
+let_go()
+{
+	kill "$hold_pid"
+	wait "$hold_pid" 2>/dev/null
+}
+
+of_external() { [ "$(workers | wc -l)" -eq "$1" ]; }
+external_waits() { json '$r->{profiles}[0]{waiting}' status; }
+
+other_profile_is_served()
+{
+	hold "$D/run/external.sock"
+	within 30 of_external 3 && within 30 external_waits || return 1
+	timeout 30 "$FEED" -s "local:$D/run/internal.sock" -n 20 --unique \
+	    --quiet tests/demo/sample.mbox >"$D/feed.out"
+	cat "$D/feed.out"
+	same "$(of acked "$D/feed.out")" 20
+}
+check "silent connections take all but one worker: the other profile is served" \
+    other_profile_is_served
+check "status says who waits" says 'waiting .*profile external' tidemark status
+check "and it is counted" [ "$(counter share_waits)" -gt 0 ]
+check "and told" grep -q 'profile external: has 3 workers, at most 3' "$D/log"
+
+let_go
+
+daemon_stop
+daemon_conf 'max_workers = 4' 'worker_stuck = 1s' 'worker_idle = 2s' \
+    'worker_silent = 500ms'
+check "starts" daemon_start
+crashed=$(counter workers_crashed)
+
+silent_go()
+{
+	hold "$D/run/external.sock"
+	all_closed() { [ "$(counter connections_silent)" -ge 8 ]; }
+	within 30 all_closed && within 30 nobody_serves
+	status=$?
+	let_go
+	return "$status"
+}
+check "a connection on which nobody speaks is closed" silent_go
+check "and no worker counts as crashed for it" \
+    same "$(counter workers_crashed)" "$crashed"
 
 stopped_worker()
 {

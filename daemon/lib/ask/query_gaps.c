@@ -29,7 +29,7 @@ tide_gap_reason(uint32_t kind)
 	case TIDE_LAPSE_ERROR:
 		return "a worker could not remember and answered by on_error";
 	case TIDE_LAPSE_FULL:
-		return "max_workers was reached and connections had to wait";
+		return "connections had to wait for a worker";
 	case TIDE_LAPSE_DAMAGE:
 		return "a stored record is damaged";
 	case TIDE_LAPSE_CUT:

@@ -422,6 +422,35 @@ check_egress(struct reading *r)
 			    word);
 }
 
+/* Kept for each, they must leave everybody at least one. */
+static void
+check_reserves(struct reading *r)
+{
+	const struct tide_config *c = r->config;
+	const struct place *at = NULL;
+	uint32_t i, sum = 0;
+
+	for (i = 0; i < c->profiles; i++) {
+		sum += c->profile[i].workers_reserved;
+		if (c->profile[i].workers_reserved > 0)
+			at = blame_profile(r, i, "workers_reserved");
+		else
+			sum++;
+	}
+	for (i = 0; i < c->policies; i++) {
+		sum += c->policy[i].workers_reserved;
+		if (c->policy[i].workers_reserved > 0)
+			at = blame_policy(r, i, "workers_reserved");
+		else
+			sum++;
+	}
+	if (at != NULL && sum > c->max_workers && !is_bad(r, "max_workers"))
+		tide_complain(r->complaints, at,
+		    "workers_reserved: %u in all, one for each socket at "
+		    "least, are more than max_workers, %u",
+		    sum, c->max_workers);
+}
+
 static void
 check_web(struct reading *r)
 {
@@ -463,4 +492,5 @@ tide_reading_check(struct reading *r)
 	check_window_fits(r);
 	check_egress(r);
 	check_web(r);
+	check_reserves(r);
 }

@@ -124,6 +124,11 @@ const struct tide_param tide_params[] = {
 	  .fallback = "2h", RANGE("1s", "4w"),
 	  .help = "A worker that the mail server has not spoken to "
 		"for this long is killed." },
+	{ GLOBAL(worker_silent), RELOAD, .kind = TIDE_PARAM_TIME,
+	  .fallback = "10s", RANGE("100ms", "1h"),
+	  .help = "A connection that has not begun to speak the protocol "
+		"(the milter's negotiation, the first policy request) "
+		"within this time is closed." },
 	{ GLOBAL(shutdown_grace), RELOAD, .kind = TIDE_PARAM_TIME,
 	  .fallback = "30s", RANGE("0", "1h"),
 	  .help = "How long running sessions may take to finish "
@@ -336,6 +341,16 @@ const struct tide_param tide_params[] = {
 	  .help = "The group of a local socket, such as the mail server's; "
 		"the daemon's user has to be in it. Empty means tidemark-mta "
 		"where that is so, and else the daemon's own." },
+	{ PROFILE(workers_reserved), RELOAD, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "0", RANGE("0", "4096"),
+	  .help = "How many of max_workers are kept for connections of this "
+		"profile: whoever fills up the others leaves it these. "
+		"0 means an equal part of a quarter of max_workers." },
+	{ PROFILE(workers_most), RELOAD, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "0", RANGE("0", "4096"),
+	  .help = "How many of max_workers it may have at once; further "
+		"connections wait. 0 means all but what is kept for the "
+		"others." },
 	{ PROFILE(daemons), RELOAD, .kind = TIDE_PARAM_WORDS, .fallback = "",
 	  .help = "Mail that comes from a daemon with one of these names "
 		"({daemon_name}) gets this profile, "
@@ -550,6 +565,16 @@ const struct tide_param tide_params[] = {
 	  .help = "The group of a local socket, such as postfix; the "
 		"daemon's user has to be in it. Empty means tidemark-mta "
 		"where that is so, and else the daemon's own." },
+	{ POLICY(workers_reserved), RELOAD, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "0", RANGE("0", "4096"),
+	  .help = "How many of max_workers are kept for connections of this "
+		"policy service: whoever fills up the others leaves it these. "
+		"0 means an equal part of a quarter of max_workers." },
+	{ POLICY(workers_most), RELOAD, .kind = TIDE_PARAM_COUNT,
+	  .fallback = "0", RANGE("0", "4096"),
+	  .help = "How many of max_workers it may have at once; further "
+		"connections wait. 0 means all but what is kept for the "
+		"others." },
 	{ POLICY(last_request), RELOAD, .kind = TIDE_PARAM_CHOICE,
 	  .fallback = "end-of-message", .choices = last_requests,
 	  .help = "The last request that Postfix makes for a message, by the "

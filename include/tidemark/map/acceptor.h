@@ -14,7 +14,7 @@ enum tide_lapse_kind {
 	TIDE_LAPSE_DOWN = 1, /* nobody accepted connections */
 	TIDE_LAPSE_CRASH,    /* a worker died within its connection */
 	TIDE_LAPSE_ERROR,    /* a worker could not remember (on_error) */
-	TIDE_LAPSE_FULL,     /* max_workers reached for long */
+	TIDE_LAPSE_FULL,     /* connections waited long for a worker */
 	TIDE_LAPSE_DAMAGE,   /* a stored window cannot be read */
 	/* in answers alone: */
 	TIDE_LAPSE_CUT,	    /* not all of a message's text was remembered */
@@ -45,8 +45,8 @@ struct tide_acceptor {
 	_Atomic uint32_t pid;
 	_Atomic uint32_t listening;  /* 1 from ready to stop */
 	_Atomic uint32_t supervisor; /* whose sockets it serves */
-	_Atomic uint32_t pad;
-	_Atomic uint64_t pulse_ms; /* monotonic */
+	_Atomic uint32_t waiting;    /* whose connections do; a bit a service */
+	_Atomic uint64_t pulse_ms;   /* monotonic */
 	_Atomic uint64_t pulse_wall_ms;
 	_Atomic uint64_t started_ms; /* wall */
 	_Alignas(64) _Atomic uint64_t lapse_head;

@@ -110,6 +110,8 @@ struct tide_profile {
 	char socket[TIDE_PATH_MAX];	  /* local:PATH or inet:PORT@ADDRESS */
 	uint32_t socket_mode;		  /* octal, of a local: socket */
 	char socket_group[TIDE_NAME_MAX]; /* "" leaves the daemon's own */
+	uint32_t workers_reserved;	  /* of max_workers; 0: a share */
+	uint32_t workers_most;		  /* 0: all but what others reserve */
 	char daemons[TIDE_WORDS_MAX]; /* {daemon_name}s, one space between */
 	uint32_t on_error;	      /* enum tide_on_error */
 	uint32_t sender_key;	      /* enum tide_sender_key */
@@ -157,6 +159,8 @@ struct tide_policy {
 	char socket[TIDE_PATH_MAX];  /* local:PATH or inet:PORT@ADDRESS */
 	uint32_t socket_mode;
 	char socket_group[TIDE_NAME_MAX];
+	uint32_t workers_reserved; /* as of a profile */
+	uint32_t workers_most;
 	uint32_t last_request; /* enum tide_last_request */
 	uint32_t action;       /* enum tide_policy_action */
 	char prepend_header[TIDE_NAME_MAX];
@@ -177,8 +181,9 @@ struct tide_config {
 	char control_group[TIDE_NAME_MAX];
 
 	uint32_t max_workers;
-	uint64_t worker_stuck; /* killed after so long in one call */
-	uint64_t worker_idle;  /* killed after so long without one */
+	uint64_t worker_stuck;	/* killed after so long in one call */
+	uint64_t worker_idle;	/* killed after so long without one */
+	uint64_t worker_silent; /* ends if it is not spoken to at all */
 	uint64_t shutdown_grace;
 	uint64_t pulse_stale;
 	uint64_t checkpoint_every;

@@ -210,9 +210,18 @@ X(FORK_FAILURES, fork_failures, GLOBAL, ACCEPTOR, \
     "Out of processes or memory: mail passed unseen. Lower max_workers, or " \
     "give the unit more (TasksMax, MemoryMax)") \
 X(BACKLOG_WAITS, backlog_waits, GLOBAL, ACCEPTOR, \
-    "times that max_workers was reached and connections had to wait", \
+    "times that connections had to wait for a worker", \
     "Raise max_workers, or find out with tidemark top, Workers, what they " \
     "all wait for") \
+X(CONNECTIONS_SILENT, connections_silent, PROFILE, ACCEPTOR, \
+    "connections closed because nobody spoke within worker_silent", \
+    "Mail servers speak at once. Somebody else connects to the socket: see " \
+    "who may (socket_mode, socket_group, inet:)") \
+X(SHARE_WAITS, share_waits, PROFILE, ACCEPTOR, \
+    "of these, times that a profile had all the workers it may have", \
+    "The others' workers are kept for them, so they are served. Somebody " \
+    "may hold connections open: tidemark top, Workers. If it is your own " \
+    "mail, raise max_workers, or set workers_reserved and workers_most") \
 X(ACCEPTOR_STARTS, acceptor_starts, GLOBAL, ACCEPTOR, \
     "starts of the acceptor", \
     "One a start of the daemon. More: it died; the log says of what") \

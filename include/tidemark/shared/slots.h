@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "tidemark/base/err.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/shared/epoch.h"
 
 enum tide_slot_state {
@@ -33,6 +34,12 @@ enum tide_stage {
 
 extern const char *const tide_stage_name[TIDE_STAGES];
 
+/* Through which socket a connection came: a profile's, or a policy service's.
+ * 0 is not known (a worker of version 0.2). */
+#define TIDE_SERVICE_PROFILE(i) (1u + (i))
+#define TIDE_SERVICE_POLICY(i) (1u + TIDE_PROFILES_MAX + (i))
+#define TIDE_SERVICES (1u + TIDE_PROFILES_MAX + TIDE_POLICIES_MAX)
+
 /* One worker; 128 bytes, so that two never share a line. */
 struct tide_slot {
 	_Alignas(128) tide_epoch epoch;
@@ -48,6 +55,7 @@ struct tide_slot {
 	_Atomic uint64_t client[2]; /* IPv6, or IPv4 mapped into it */
 	_Atomic uint32_t lapsed;    /* answered by on_error */
 	_Atomic uint32_t finished;  /* the connection ended in good order */
+	_Atomic uint32_t service;   /* TIDE_SERVICE_..., the acceptor's */
 };
 _Static_assert(sizeof(struct tide_slot) == 128, "a slot is two cache lines");
 

@@ -299,6 +299,14 @@ bad_together(void)
 		{ "retain_size = 256K\n",
 		    "t.conf:1: retain_size: one window takes about 352K, more "
 		    "than 256K\n" },
+		{ "max_workers = 10\n[profile a]\nworkers_reserved = 10\n"
+		  "[profile b]\n",
+		    "t.conf:3: workers_reserved: 11 in all, one for each "
+		    "socket at least, are more than max_workers, 10\n" },
+		{ "max_workers = 10\n[profile a]\nworkers_reserved = 5\n"
+		  "[policy b]\nprofile = a\nworkers_reserved = 6\n",
+		    "t.conf:6: workers_reserved: 11 in all, one for each "
+		    "socket at least, are more than max_workers, 10\n" },
 		/* one mistake, one complaint */
 		{ "archive_map = 512M\nretain_size = 1Q\n",
 		    "t.conf:2: retain_size: «1Q» is not a size, such as 512K, "
