@@ -41,13 +41,22 @@ lay_out(const struct tide_flow_shape *s)
 	return l;
 }
 
+#define UNITS_EACH 4u
+#define UNITS_MORE 64u
+
+_Static_assert(
+    (uint64_t)TIDE_BUCKETS_MAX *UNITS_EACH + UNITS_MORE <= TIDE_HELD_STRINGS,
+    "every unit has a number that a bucket can hold");
+
 /* Four units of 16 bytes hold most keys; those of a sender share theirs. */
 struct tide_flow_shape
 tide_flow_plan(uint32_t buckets, uint32_t mailboxes)
 {
+	if (buckets > TIDE_BUCKETS_MAX)
+		buckets = TIDE_BUCKETS_MAX;
 	return (struct tide_flow_shape){ .buckets = buckets,
 		.heads = tide_power_of_two(buckets),
-		.string_units = buckets * 4 + 64,
+		.string_units = buckets * UNITS_EACH + UNITS_MORE,
 		.ring = tide_power_of_two(TIDE_DEPTH_MAX + 2),
 		.mailboxes = mailboxes };
 }

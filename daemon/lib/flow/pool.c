@@ -127,7 +127,7 @@ create(struct tide_pool *p, unsigned class, const struct tide_flow_key *key)
 			(void)tide_string_drop(p->flow, string);
 		return 0;
 	}
-	at(p, i)->class_string = class << 26 | string;
+	at(p, i)->class_string = class * TIDE_HELD_STRINGS + string;
 	at(p, i)->hash = tide_bucket_hash(key->hash, class);
 	publish(p, class, i, floor_of(p, class));
 	return i;

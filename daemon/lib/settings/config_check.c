@@ -451,6 +451,20 @@ check_reserves(struct reading *r)
 		    sum, c->max_workers);
 }
 
+/* Up to 60 million were taken once, and keys of some ran into others. */
+static void
+check_buckets(struct reading *r)
+{
+	if (!is_bad(r, "max_buckets") &&
+	    r->config->max_buckets > TIDE_BUCKETS_MAX)
+		tide_complain_passable(r->complaints,
+		    place_of(r, IN_GLOBALS, "max_buckets"),
+		    "max_buckets: %llu are too many; %u, the most there can "
+		    "be, are used",
+		    (unsigned long long)r->config->max_buckets,
+		    TIDE_BUCKETS_MAX);
+}
+
 static void
 check_web(struct reading *r)
 {
@@ -469,6 +483,7 @@ tide_reading_check(struct reading *r)
 {
 	check_runtime_dir(r);
 	check_profile_count(r);
+	check_buckets(r);
 	for (unsigned i = 0; i < r->config->profiles; i++) {
 		int section = IN_PROFILE + (int)i;
 

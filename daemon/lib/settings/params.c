@@ -140,7 +140,8 @@ const struct tide_param tide_params[] = {
 
 	{ GLOBAL(max_buckets), RESTART, .kind = TIDE_PARAM_COUNT,
 	  .fallback = "50k", RANGE("64", "60m"), .topic = "Flow",
-	  .help = "How many leaky buckets there are for all groups together. "
+	  .help = "How many leaky buckets there are for all groups together, "
+		"16777200 at most. "
 		"When they run out, the emptiest of the largest group go." },
 	{ GLOBAL(max_bans), RESTART, .kind = TIDE_PARAM_COUNT,
 	  .fallback = "8k", RANGE("64", "1m"),

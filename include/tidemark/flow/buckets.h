@@ -238,16 +238,18 @@ tide_once(const uint32_t *word)
 }
 
 /* class_string, as it was read, taken apart. */
+#define TIDE_HELD_STRINGS (1u << 26)
+
 static inline unsigned
 tide_held_class(uint32_t held)
 {
-	return held >> 26;
+	return held / TIDE_HELD_STRINGS;
 }
 
 static inline uint32_t
 tide_held_string(uint32_t held)
 {
-	return held & 0x3ffffff;
+	return held % TIDE_HELD_STRINGS;
 }
 
 /* The chain's hash: the string's, told apart by class. */

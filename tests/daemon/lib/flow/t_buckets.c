@@ -13,6 +13,7 @@
 #include "tidemark/flow/flow_state.h"
 #include "tidemark/flow/pool.h"
 #include "tidemark/flow/strings.h"
+#include "tidemark/settings/config.h"
 #include "tidemark/shared/epoch.h"
 
 #define CLASSES 3u
@@ -554,6 +555,23 @@ test_full_mailbox_loses_and_says_so(void)
 	flow_fixture_free(&x);
 }
 
+/* More than can be named are not planned for. */
+static void
+test_most_buckets(void)
+{
+	static const uint32_t wanted[] = { 64, 50000, TIDE_BUCKETS_MAX,
+		TIDE_BUCKETS_MAX + 1, 17000000, 60000000 };
+	unsigned i;
+
+	for (i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+		struct tide_flow_shape s = tide_flow_plan(wanted[i], 1);
+
+		CHECK(s.buckets <= wanted[i] && s.string_units > s.buckets);
+		CHECK(s.string_units <= TIDE_HELD_STRINGS);
+		CHECK(s.buckets == wanted[i] || wanted[i] > TIDE_BUCKETS_MAX);
+	}
+}
+
 CHECK_CASES({ "agrees with the oracle, depth 10", test_oracle },
     { "agrees with the oracle, depth 1", test_oracle_shallow },
     { "agrees with the oracle while levels wrap", test_oracle_wraps },
@@ -576,4 +594,5 @@ CHECK_CASES({ "agrees with the oracle, depth 10", test_oracle },
     { "hostile mailboxes", test_hostile_mailboxes },
     { "saved as records, and loaded elsewhere", test_saved_and_loaded },
     { "a full mailbox loses drops and says so",
-	test_full_mailbox_loses_and_says_so })
+	test_full_mailbox_loses_and_says_so },
+    { "more buckets than can be named", test_most_buckets })

@@ -473,6 +473,14 @@ passable(void)
 	CHECK(tide_complaints_pass(&c));
 	tide_complaints_free(&c);
 
+	put("t.conf", "max_buckets = 17m\n[profile a]\n");
+	CHECK_INT(tide_config_load(&config, "t.conf", &c), -1);
+	CHECK_STR(c.text,
+	    "t.conf:1: max_buckets: 17000000 are too many; 16777200, the most "
+	    "there can be, are used\n");
+	CHECK(tide_complaints_pass(&c));
+	tide_complaints_free(&c);
+
 	put("t.conf", "log = x\n[profile a]\nallow = nonsense\n");
 	CHECK_INT(tide_config_load(&config, "t.conf", &c), -1);
 	CHECK(!tide_complaints_pass(&c));
