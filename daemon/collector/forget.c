@@ -152,9 +152,10 @@ forget_may(struct forgetting *f, struct tide_err *err)
 	struct tide_ban ban;
 	uint32_t i;
 
-	for (i = 0; i < m->head->bans; i++)
+	for (i = 0; i < tide_bans_entries(m->head->bans); i++)
 		if (tide_bans_at(m->bans, i, &ban) &&
-		    ban.group == TIDE_BAN_MANUAL && ban.until_ms > f->now_ms &&
+		    ban.group == TIDE_BAN_MANUAL &&
+		    ban.until_ms > tide_map_now_ms(m) &&
 		    tide_subject_means(&f->subject, ban.key, ban.length))
 			f->by_hand++;
 	if (f->by_hand == 0 || f->dry || f->unban)
