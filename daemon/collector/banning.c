@@ -2,6 +2,7 @@
  * banning - how long, durable, and in the map.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "collector.h"
@@ -21,90 +22,177 @@
 
 /* ---- overflows (B2) ---------------------------------------------------- */
 
-/* Those works that are to be stored now. */
+/* Those works that are to be stored now, or to be undone. */
 struct batch {
 	struct collector *c;
 	const struct tide_config *config;
 	struct tide_ban ban[BAN_WORKS];
-	bool first[BAN_WORKS];
+	struct ban_change change[BAN_WORKS];
+	uint64_t ticket[BAN_WORKS];
 	unsigned work[BAN_WORKS]; /* which one it is */
+	unsigned profile[BAN_WORKS];
 	unsigned count;
 };
 
 static void
-gather(struct batch *b)
+gather(struct batch *b, unsigned state)
 {
 	struct collector *c = b->c;
 	unsigned i;
 
+	b->count = 0;
 	(void)pthread_mutex_lock(&c->lock);
 	c->bans_queued = false;
 	for (i = 0; i < BAN_WORKS; i++) {
-		if (c->work[i].used && !c->work[i].durable) {
-			b->ban[b->count] = c->work[i].ban;
-			b->work[b->count++] = i;
-		}
+		const struct ban_work *w = &c->work[i];
+
+		if (w->ticket == 0 || w->state != state)
+			continue;
+		b->ban[b->count] = w->ban;
+		b->change[b->count] = w->change;
+		b->profile[b->count] = w->profile;
+		b->ticket[b->count] = w->ticket;
+		b->work[b->count++] = i;
 	}
 	(void)pthread_mutex_unlock(&c->lock);
 }
 
-/* Within the transaction: one that was lifted meanwhile is not stored. */
+/* Is it still wanted?  Not if it was lifted, or let go. */
+static bool
+is_wanted(struct batch *b, size_t i)
+{
+	const struct ban_work *w = &b->c->work[b->work[i]];
+	bool wanted;
+
+	(void)pthread_mutex_lock(&b->c->lock);
+	wanted = w->ticket == b->ticket[i] && !w->lifted;
+	(void)pthread_mutex_unlock(&b->c->lock);
+	return wanted;
+}
+
+/* Within the transaction. */
 static enum tide_ban_fate
 decide(void *arg, size_t i, struct tide_ban *ban, const struct tide_ban *old)
 {
 	struct batch *b = arg;
-	const struct ban_work *w = &b->c->work[b->work[i]];
 	const struct tide_limit *l =
-	    &b->config->profile[w->profile].group[ban->group];
+	    &b->config->profile[b->profile[i]].group[ban->group];
 	const struct tide_ban_terms terms = { .now_ms =
 						  tide_map_now_ms(b->c->map),
 		.lasts_ms = l->ban,
 		.most_ms = b->config->ban_most };
+	struct ban_change *change = &b->change[i];
 	enum tide_ban_outcome outcome;
-	bool lifted;
 
-	(void)pthread_mutex_lock(&b->c->lock);
-	lifted = w->lifted;
-	(void)pthread_mutex_unlock(&b->c->lock);
-	if (lifted)
+	memset(change, 0, sizeof *change);
+	if (!is_wanted(b, i))
 		return TIDE_BAN_LEAVE;
+	change->stood = old != NULL;
+	if (old != NULL)
+		change->before = *old;
 	outcome = tide_ban_settle(ban, old, &terms);
-	b->first[i] = outcome == TIDE_BAN_MADE;
+	change->first = outcome == TIDE_BAN_MADE;
+	change->settled = *ban;
 	return outcome == TIDE_BAN_KNOWN ? TIDE_BAN_LEAVE : TIDE_BAN_STORE;
 }
 
+/* Each to its place; in the batch stay those whose place is another's now. */
 static void
 hand_back(struct batch *b)
 {
 	struct collector *c = b->c;
-	unsigned i;
+	unsigned i, left = 0;
 
 	(void)pthread_mutex_lock(&c->lock);
 	for (i = 0; i < b->count; i++) {
 		struct ban_work *w = &c->work[b->work[i]];
 
-		w->settled = b->ban[i];
-		w->first = b->first[i];
-		w->durable = true;
+		if (w->ticket == b->ticket[i]) {
+			w->change = b->change[i];
+			w->state = BAN_DURABLE;
+		} else {
+			b->change[left++] = b->change[i];
+		}
 	}
+	b->count = left;
 	(void)pthread_mutex_unlock(&c->lock);
 }
 
-/* Everything that is queued, in one transaction. */
+/* As it was before, unless it has changed since. */
+static enum tide_ban_fate
+decide_to_undo(
+    void *arg, size_t i, struct tide_ban *ban, const struct tide_ban *old)
+{
+	const struct ban_change *change = &((struct batch *)arg)->change[i];
+
+	if (old == NULL || memcmp(old, &change->settled, sizeof *old) != 0)
+		return TIDE_BAN_LEAVE;
+	if (!change->stood)
+		return TIDE_BAN_DELETE;
+	*ban = change->before;
+	return TIDE_BAN_STORE;
+}
+
+/* What was never stored has no key. */
+static int
+undo(struct batch *b, struct tide_err *err)
+{
+	unsigned i, n = 0;
+
+	for (i = 0; i < b->count; i++) {
+		if (b->change[i].settled.length == 0)
+			continue;
+		b->change[n] = b->change[i];
+		b->ban[n++] = b->change[i].settled;
+	}
+	return n == 0 ? 0
+		      : tide_archive_change_bans(
+			    &b->c->archive, b->ban, n, decide_to_undo, b, err);
+}
+
+static int
+undo_gathered(struct batch *b, struct tide_err *err)
+{
+	unsigned i, count;
+
+	gather(b, BAN_UNDO);
+	count = b->count;
+	if (undo(b, err) < 0)
+		return -1;
+	(void)pthread_mutex_lock(&b->c->lock);
+	for (i = 0; i < count; i++)
+		b->c->work[b->work[i]].ticket = 0;
+	(void)pthread_mutex_unlock(&b->c->lock);
+	return 0;
+}
+
+/* Everything that is queued, in one transaction; first, what is not wanted. */
 int
 commit_bans(
     struct collector *c, const struct tide_config *config, struct tide_err *err)
 {
-	struct batch b = { .c = c, .config = config };
+	struct batch *b = calloc(1, sizeof *b);
+	int count = -1;
 
-	gather(&b);
-	if (b.count == 0)
-		return 0;
-	if (tide_archive_change_bans(
-		&c->archive, b.ban, b.count, decide, &b, err) < 0)
-		return -1;
-	hand_back(&b);
-	return (int)b.count;
+	if (b == NULL)
+		return tide_err_errno(err, "storing bans");
+	b->c = c;
+	b->config = config;
+	if (undo_gathered(b, err) == 0) {
+		gather(b, BAN_QUEUED);
+		count = (int)b->count;
+		if (count > 0 &&
+		    tide_archive_change_bans(
+			&c->archive, b->ban, b->count, decide, b, err) < 0)
+			count = -1;
+	}
+	if (count > 0) {
+		hand_back(b);
+		if (undo(b, err) < 0)
+			count = -1;
+	}
+	free(b);
+	return count;
 }
 
 /* ---- by hand ----------------------------------------------------------- */
@@ -158,7 +246,7 @@ lift_work(struct collector *c, const struct tide_ban *ban)
 	for (i = 0; i < BAN_WORKS; i++) {
 		struct ban_work *w = &c->work[i];
 
-		if (w->used && w->ban.length == ban->length &&
+		if (w->ticket != 0 && w->ban.length == ban->length &&
 		    memcmp(w->ban.key, ban->key, ban->length) == 0)
 			any = w->lifted = true;
 	}

@@ -33,16 +33,29 @@
 /* Work that a control thread may ask the archivist for. */
 enum errand { ERRAND_SEAL, ERRAND_CHECKPOINT, ERRANDS };
 
+/* What became of a ban in the archive. */
+struct ban_change {
+	struct tide_ban settled; /* as stored */
+	struct tide_ban before;	 /* as it was until then, if there was one */
+	bool stood;		 /* there was */
+	bool first;		 /* nobody was banned by it */
+};
+
 /* An overflow on its way to a ban: PROTOCOL overflow in keeper.c. */
 #define BAN_WORKS 64u
 struct ban_work {
-	bool used, durable;
+	uint64_t ticket; /* another one for each overflow; 0: free */
+	enum {
+		BAN_QUEUED,
+		BAN_DURABLE,
+		BAN_UNDO /* it is stored, and not wanted any more */
+	} state;
 	bool lifted; /* by hand, before anybody was told of it */
 	unsigned class, profile;
-	uint32_t number;	 /* of the overflow */
-	bool first;		 /* no ban stood */
-	struct tide_ban ban;	 /* as met */
-	struct tide_ban settled; /* as stored */
+	uint32_t number;     /* of the overflow */
+	uint64_t met_ms;     /* monotonic; the overflow, the last time */
+	struct tide_ban ban; /* as met */
+	struct ban_change change;
 };
 
 /*
@@ -121,6 +134,7 @@ struct collector {
 	uint64_t wanted[ERRANDS], done[ERRANDS];
 	struct tide_err failure[ERRANDS]; /* "" if the last one went well */
 	struct ban_work work[BAN_WORKS];
+	uint64_t ticket; /* the last one given */
 	bool bans_queued;
 	bool classes_stale; /* a reload changed them */
 	struct chore *chores;

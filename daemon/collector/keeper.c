@@ -7,6 +7,13 @@
  *  B2 the archivist commits what is queued, all in one transaction
  *  B3 the keeper meets it again (each round), publishes the ban in the map
  *  B4 and only then leaves the overflow (pool.h: on_overflow returns true)
+ * Undo:  a group that is no longer enforced makes no ban.  What is queued is
+ *        let go; what is stored, or is being stored at that moment, goes back
+ *        to what it was before in the archivist's same round.  A place has a
+ *        ticket, which B2 compares when it comes back: it may be another
+ *        overflow's by then.  The same for an overflow that is told no more
+ *        (its bucket was given another one): if it is stored it is published,
+ *        else let go.
  * Why:   a ban that anybody has seen is durable; until B4 the bucket itself
  *        answers as overflowed, and who came past RCPT before B3 meets the
  *        ban at the end of message, so nobody slips through in between; no
@@ -17,7 +24,7 @@
  *        same transaction, so that B2 knows the same overflow again and
  *        changes nothing.  A second overflow has another number.
  * Test:  tests/daemon/lib/flow/t_bans.c, t_buckets.c,
- *        tests/tools/flow/t_flow.sh
+ *        tests/tools/flow/t_flow.sh, tests/daemon/t_in_flight.sh
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +53,7 @@
 #include "tidemark/shared/counters.h"
 
 #define AUDIT_EVERY_MS 600000
+#define FORGOTTEN_MS 10000
 #define POOL_TELL_MS 60000
 
 #define SLICES 4096u /* of the table of tokens, one a round */
@@ -55,7 +63,8 @@
 static bool
 is_same(const struct ban_work *w, const struct tide_overflow *o)
 {
-	return w->used && w->number == o->number && w->class == o->class &&
+	return w->ticket != 0 && w->state != BAN_UNDO &&
+	    w->number == o->number && w->class == o->class &&
 	    w->ban.length == o->length &&
 	    memcmp(w->ban.key, o->key, o->length) == 0;
 }
@@ -77,12 +86,13 @@ queue_ban(
 {
 	unsigned i;
 
-	for (i = 0; i < BAN_WORKS && c->work[i].used; i++)
+	for (i = 0; i < BAN_WORKS && c->work[i].ticket != 0; i++)
 		;
 	if (i == BAN_WORKS || o->length > TIDE_KEY_MAX)
 		return; /* asked again next round */
 	memset(&c->work[i], 0, sizeof c->work[i]);
-	c->work[i].used = true;
+	c->work[i].ticket = ++c->ticket;
+	c->work[i].met_ms = tide_clock_mono_ms();
 	c->work[i].class = o->class;
 	c->work[i].profile = id.profile;
 	c->work[i].number = o->number;
@@ -98,17 +108,25 @@ queue_ban(
 	(void)pthread_cond_broadcast(&c->changed);
 }
 
+/* And its place is free. */
 static void
-announce(struct collector *c, const struct tide_ban *ban, unsigned profile)
+announce(struct collector *c, struct ban_work *w)
 {
+	const struct tide_ban *ban = &w->change.settled;
 	char until[32];
 
+	w->ticket = 0;
+	if (w->lifted)
+		return;
 	publish_ban(c, ban);
-	tide_count_profile(c->map->counters, profile, TIDE_COUNT_BANS_MADE, 1);
+	tide_count_profile(
+	    c->map->counters, w->profile, TIDE_COUNT_BANS_MADE, 1);
 	tide_log(TIDE_LOG_WARNING, "ban: key=%s group=%s until=%s times=%u",
 	    ban->key,
 	    ban->group < TIDE_GROUPS ? tide_group_name[ban->group] : "-",
 	    tide_clock_show(ban->until_ms, until, sizeof until), ban->times);
+	if (w->change.first)
+		hook_start(c, ban, w->profile);
 }
 
 static bool
@@ -121,14 +139,31 @@ enforce(
 		queue_ban(c, o, id); /* B1 */
 		return false;
 	}
-	if (!w->durable)
+	w->met_ms = tide_clock_mono_ms();
+	if (w->state != BAN_DURABLE)
 		return false;
-	if (!w->lifted)
-		announce(c, &w->settled, w->profile); /* B3 */
-	if (!w->lifted && w->first)
-		hook_start(c, &w->settled, w->profile);
-	w->used = false;
-	return true; /* B4 */
+	announce(c, w); /* B3 */
+	return true;	/* B4 */
+}
+
+/* The group is not enforced any more. */
+static void
+undo_work(struct collector *c, struct ban_work *w)
+{
+	if (w->state == BAN_QUEUED || w->lifted) {
+		w->ticket = 0; /* if it is being stored, B2 misses it */
+		return;
+	}
+	w->state = BAN_UNDO;
+	c->bans_queued = true;
+	(void)pthread_cond_broadcast(&c->changed);
+}
+
+static bool
+is_enforced(const struct collector *c, unsigned profile, unsigned group)
+{
+	return c->config.profile[profile].group[group].mode ==
+	    TIDE_MODE_ENFORCE;
 }
 
 static bool
@@ -136,19 +171,46 @@ on_overflow(void *arg, const struct tide_overflow *o)
 {
 	struct collector *c = arg;
 	struct tide_class_id id;
+	struct ban_work *w;
 	bool done = true;
 
 	(void)pthread_mutex_lock(&c->lock);
 	if (tide_class_describe(c->config.profiles, o->class, &id)) {
-		if (c->config.profile[id.profile].group[id.group].mode ==
-		    TIDE_MODE_ENFORCE)
+		if (is_enforced(c, id.profile, id.group)) {
 			done = enforce(c, o, id);
-		else
+		} else {
+			w = find_work(c, o);
+			if (w != NULL)
+				undo_work(c, w);
 			tide_count_profile(c->map->counters, id.profile,
 			    TIDE_COUNT_BANS_DRY, o->times);
+		}
 	}
 	(void)pthread_mutex_unlock(&c->lock);
 	return done;
+}
+
+/* Overflows that nobody tells any more must not hold their places. */
+static void
+drop_forgotten(struct collector *c)
+{
+	uint64_t now = tide_clock_mono_ms();
+	unsigned i;
+
+	(void)pthread_mutex_lock(&c->lock);
+	for (i = 0; i < BAN_WORKS; i++) {
+		struct ban_work *w = &c->work[i];
+
+		if (w->ticket == 0 || w->state == BAN_UNDO ||
+		    now < w->met_ms + FORGOTTEN_MS)
+			continue;
+		if (w->state == BAN_DURABLE &&
+		    is_enforced(c, w->profile, w->ban.group))
+			announce(c, w);
+		else
+			undo_work(c, w);
+	}
+	(void)pthread_mutex_unlock(&c->lock);
 }
 
 /* ---- classes ----------------------------------------------------------- */
@@ -362,6 +424,7 @@ keeper_round(struct collector *c)
 	(void)tide_pool_drain(&c->pool);
 	tide_pool_leak(&c->pool, tide_clock_mono_ms());
 	tide_pool_resolve(&c->pool);
+	drop_forgotten(c);
 	note_pool(c);
 	chores_round(c);
 	tide_history_note(

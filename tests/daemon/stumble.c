@@ -6,6 +6,9 @@
  * name, and dies before that one: a step is whatever another process, or the
  * next collector, could notice.  If it is ready before, the file FILE.ready
  * says so: there are not so many steps.
+ *
+ * While there is a file FILE.slow, no collector gets anything onto its disk;
+ * that one waits for it, FILE.waits says.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -88,10 +91,27 @@ rename(const char *from, const char *to)
 	return REAL(rename)(from, to);
 }
 
+static void
+wait_while_slow(void)
+{
+	const char *name = getenv("STUMBLE");
+	char slow[4096], waits[4096];
+
+	if (name == NULL || !is_collector())
+		return;
+	(void)snprintf(slow, sizeof slow, "%s.slow", name);
+	(void)snprintf(waits, sizeof waits, "%s.waits", name);
+	while (access(slow, F_OK) == 0) {
+		(void)close(open(waits, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+		(void)usleep(10000);
+	}
+}
+
 int
 fdatasync(int fd)
 {
 	step();
+	wait_while_slow();
 	return REAL(fdatasync)(fd);
 }
 

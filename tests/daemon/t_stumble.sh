@@ -8,6 +8,7 @@
 set -u
 . tests/lib/tap.sh
 . tests/lib/daemon.sh
+. tests/daemon/stumble.sh
 
 profiles='[profile external]
 oksender_mode = enforce
@@ -19,20 +20,6 @@ tokens_burst = 3
 tokens_rate = 3/365d
 bulk_mode = dry-run
 bulk_threshold = 20'
-
-# stumbling - from here on, tidemarkd runs with stumble.c in front.
-stumbling()
-{
-	bin=$(realpath "$B")
-	${CC:-cc} -D_GNU_SOURCE -O1 -shared -fPIC -o "$D/stumble.so" \
-	    tests/daemon/stumble.c && mkdir "$D/bin" || return 1
-	printf '#!/bin/sh\nLD_PRELOAD=%s exec %s "$@"\n' "$D/stumble.so" \
-	    "$bin/tidemarkd" >"$D/bin/tidemarkd"
-	chmod +x "$D/bin/tidemarkd"
-	STUMBLE=$D/stumble
-	export STUMBLE
-}
-tidemark() { "$bin/tidemark" -c "$conf" "$@"; }
 
 # No last checkpoint, no sealing.
 daemon_kill()
