@@ -54,6 +54,13 @@ to_readers(void *arg, const char *bytes, size_t n)
 }
 
 static void
+note_cut(struct tide_text *t, const struct tide_normal *n)
+{
+	if (n->cut)
+		t->cut |= TIDE_CUT_GROWTH;
+}
+
+static void
 to_link(void *arg, const char *target, size_t n)
 {
 	struct tide_text *t = arg;
@@ -64,6 +71,7 @@ to_link(void *arg, const char *target, size_t n)
 	    &t->link_normal, (struct tide_out){ tide_copy_put, &copy });
 	tide_normal_put(&t->link_normal, target, n);
 	tide_normal_end(&t->link_normal);
+	note_cut(t, &t->link_normal);
 	part.kind = TIDE_PART_LINK;
 	part.name = "";
 	if (copy.length > 0)
@@ -82,6 +90,7 @@ static void
 end_text(struct tide_text *t)
 {
 	tide_normal_end(&t->normal);
+	note_cut(t, &t->normal);
 	if (t->sink.end != NULL)
 		t->sink.end(t->sink.arg, &t->part);
 }

@@ -50,6 +50,8 @@ void
 tide_normal_begin(struct tide_normal *n, struct tide_out out)
 {
 	n->out = out;
+	n->taken = n->made = 0;
+	n->cut = false;
 	n->held = n->partial = 0;
 	n->used = 0;
 }
@@ -85,13 +87,17 @@ order_marks(int32_t *c, unsigned count)
 static void
 write_one(struct tide_normal *n, int32_t c)
 {
+	size_t before;
+
 	if (n->used + 4 > sizeof n->buffer)
 		hand_on(n);
+	before = n->used;
 	if (c < 0x80)
 		n->buffer[n->used++] = (char)c;
 	else
 		n->used += (size_t)utf8proc_encode_char(
 		    c, (utf8proc_uint8_t *)n->buffer + n->used);
+	n->made += n->used - before;
 }
 
 static void
@@ -159,6 +165,10 @@ take_character(struct tide_normal *n, int32_t c)
 	utf8proc_ssize_t i, count;
 	int class = 0;
 
+	if (n->made > n->taken * NORMAL_GROWTH + NORMAL_SLACK) {
+		n->cut = true; /* unseen: to take it apart is the work */
+		return;
+	}
 	count = utf8proc_decompose_char(c, pieces, APART_MOST, APART, &class);
 	for (i = 0; i < count && i < APART_MOST; i++)
 		take_piece(n, pieces[i],
@@ -229,6 +239,7 @@ give_up_partial(struct tide_normal *n)
 static void
 take_byte(struct tide_normal *n, unsigned char c)
 {
+	n->taken++;
 	if (n->partial > 0 && !may_follow(n->bytes[0], n->partial, c))
 		give_up_partial(n);
 	if (n->partial == 0 && length_by(c) == 0) {
@@ -267,13 +278,16 @@ static const unsigned char *
 take_ascii(
     struct tide_normal *n, const unsigned char *p, const unsigned char *end)
 {
+	const unsigned char *from = p;
 	size_t used, before;
 	char *out = n->buffer;
 
 	while (n->held > 0 && p < end && *p < 0x80 && kept[*p] == 0)
 		p++; /* what goes does not part a letter from its mark */
+	n->taken += (uint64_t)(p - from);
 	if (p == end || *p >= 0x80)
 		return p;
+	from = p;
 	compose(n);
 	if (sizeof n->buffer - n->used < 64)
 		hand_on(n);
@@ -292,6 +306,8 @@ take_ascii(
 	if (used > before)
 		n->segment[n->held++] = (unsigned char)out[--used];
 	n->used = used;
+	n->made += used - before;
+	n->taken += (uint64_t)(p - from);
 	return p;
 }
 

@@ -25,7 +25,7 @@ const char *
 tide_text_cut_show(unsigned cut, char buf[TIDE_CUT_MAX])
 {
 	static const char *const name[] = { "depth", "parts", "header", "total",
-		"memory", "blocks" };
+		"memory", "blocks", "growth" };
 	size_t i, n = 0;
 
 	buf[0] = '\0';

@@ -35,9 +35,19 @@ struct tide_out {
 
 #define NORMAL_MARKS 30u /* that may follow a letter, as in UAX #15 */
 
+/*
+ * A character may stand for many letters: U+FDFA, three bytes, for 33.  No
+ * language has more of them than leave a text twice as long as it came; what
+ * would be longer, by more than the slack, is left out, and counts as cut.
+ */
+#define NORMAL_GROWTH 2u
+#define NORMAL_SLACK 4096u
+
 struct tide_normal {
 	struct tide_out out;
-	unsigned held; /* code points that may still be composed */
+	uint64_t taken, made; /* bytes */
+	bool cut;	      /* something was left out */
+	unsigned held;	      /* code points that may still be composed */
 	int32_t segment[NORMAL_MARKS + 2];
 	unsigned partial; /* bytes of a character begun */
 	unsigned char bytes[4];

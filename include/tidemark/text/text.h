@@ -74,10 +74,11 @@ enum tide_text_cut {
 	TIDE_CUT_HEADER = 4,
 	TIDE_CUT_TOTAL = 8,
 	TIDE_CUT_MEMORY = 16, /* none to be had */
-	TIDE_CUT_BLOCKS = 32  /* more text than memory keeps of a message */
+	TIDE_CUT_BLOCKS = 32, /* more text than memory keeps of a message */
+	TIDE_CUT_GROWTH = 64  /* characters that stand for very many letters */
 };
 
-#define TIDE_CUT_MAX 56 /* room for all their names */
+#define TIDE_CUT_MAX 64 /* room for all their names */
 
 /* "depth,total"; "" if nothing was cut.  Returns buf. */
 const char *tide_text_cut_show(unsigned cut, char buf[TIDE_CUT_MAX]);

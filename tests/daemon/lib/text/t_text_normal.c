@@ -214,7 +214,103 @@ long_runs_are_whole(void)
 	}
 }
 
-CHECK_CASES({ "what is kept of a text", rows_hold },
+/* ---- characters that stand for many letters ----------------------------- */
+
+/* What came out, and its hash, of whatever length. */
+struct sum {
+	uint64_t bytes;
+	uint64_t hash;
+};
+
+static void
+add_up(void *arg, const char *text, size_t n)
+{
+	struct sum *s = arg;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		s->hash = (s->hash ^ (unsigned char)text[i]) * 1099511628211u;
+	s->bytes += n;
+}
+
+/* A message of that text, again and again, in pieces; what was cut. */
+static unsigned
+read_many(const char *text, unsigned times, size_t piece, struct sum *sum)
+{
+	static const struct tide_text_caps caps = { 4, 4, 4096, 1u << 30 };
+	static const char head[] =
+	    "Content-Type: text/plain; charset=UTF-8\n\n";
+	const struct tide_text_sink sink = { .arg = sum, .text = add_up };
+	struct tide_text *t = tide_text_new(&key, &caps, "", &sink);
+	size_t n = strlen(text), all = n * times, i;
+	char *body = malloc(all);
+	unsigned cut;
+
+	CHECK(t != NULL && body != NULL);
+	for (i = 0; i < times; i++)
+		memcpy(body + i * n, text, n);
+	*sum = (struct sum){ 0, 0 };
+	tide_text_message(t, head, strlen(head));
+	for (i = 0; i < all; i += piece)
+		tide_text_message(
+		    t, body + i, piece < all - i ? piece : all - i);
+	cut = tide_text_end(t);
+	tide_text_free(t);
+	free(body);
+	return cut;
+}
+
+static const struct growth_case {
+	const char *name, *text;
+	bool cut;
+} growths[] = {
+	{ "English", "The quick brown fox. ", false },
+	{ "Arabic, with a blessing now and then",
+	    "قال رسول الله ﷺ إنما الأعمال بالنيات وإنما لكل امرئ ما نوى ",
+	    false },
+	{ "Arabic as it lies in files", "ﺍﻟﺴﻼﻡ ﻋﻠﻴﻜﻢ ", false },
+	{ "Thai that is nothing but this vowel", "ทำคำนำ", false },
+	{ "Japanese units", "㎏が㌔の㎜ ", false },
+	{ "Korean", "한국어 텍스트 ", false },
+	{ "capitals that grow", "ẞİ", false },
+	{ "nothing but blessings", "\ufdfa", true },
+	{ "and letters between", "a\ufdfab", true },
+};
+
+static void
+growth_has_an_end(void)
+{
+	static const size_t pieces[] = { 1, 7, 60000 };
+	const unsigned times = 20000;
+	const struct growth_case *g;
+	struct sum sum, first;
+	unsigned cut;
+	size_t i, k;
+
+	for (i = 0; i < sizeof growths / sizeof *growths; i++) {
+		g = &growths[i];
+		for (k = 0; k < sizeof pieces / sizeof *pieces; k++) {
+			cut = read_many(g->text, times, pieces[k], &sum);
+			if (k == 0)
+				first = sum;
+			CHECK_MSG(cut == (g->cut ? TIDE_CUT_GROWTH : 0u),
+			    "%s: cut %u", g->name, cut);
+			CHECK_MSG(sum.bytes <
+				2 * times * strlen(g->text) + 4096 + 100,
+			    "%s: %llu bytes", g->name,
+			    (unsigned long long)sum.bytes);
+			CHECK_MSG(
+			    sum.bytes == first.bytes && sum.hash == first.hash,
+			    "%s: not the same in pieces of %zu", g->name,
+			    pieces[k]);
+		}
+	}
+	CHECK_INT(read_many("\ufdfa", 100, 60000, &sum), 0); /* a page of it */
+	CHECK_INT(sum.bytes, 100 * 33 - 3 * 100);
+}
+
+CHECK_CASES({ "what grows without end is cut", growth_has_an_end },
+    { "what is kept of a text", rows_hold },
     { "normal form is its own normal form", normal_form_is_its_own },
     { "of each character alone, too", each_character_alone },
     { "marks without end are cut", marks_without_end_are_cut },
