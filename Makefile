@@ -226,12 +226,14 @@ SCRIPTS  := $(wildcard $(addsuffix /t_*.sh,$(addprefix tests/,daemon milter \
 	milter/* tools tools/* tree race demo rig model reproduce upgrade)))
 
 REMEMBERED = $(B)/tests/load/remembered
+MANAGER    = $(B)/tests/load/manager
 REPRODUCE  = $(B)/tests/reproduce/reproduce
 
 CORPUS = $(B)/tests/corpus/memory $(B)/tests/corpus/spam_rates
 
 # What scripts ask for, beside the product.
-HELPERS = $(FEED) $(POLICY) $(STEPCLOCK) $(REMEMBERED) $(REPRODUCE) $(CORPUS)
+HELPERS = $(FEED) $(POLICY) $(STEPCLOCK) $(REMEMBERED) $(MANAGER) $(REPRODUCE) \
+	  $(CORPUS)
 
 TESTS = $(UNIT) $(RACE) $(LOADTESTS) $(SEEDS)
 

@@ -22,6 +22,7 @@ struct options {
 	const char *runtime; /* the collector's: where config is published */
 	int control_fd;
 	int ready_fd;
+	bool keep_sockets; /* the service manager does, over a restart */
 	char *warnings; /* of the settings, to be logged: one a line, or NULL */
 };
 
@@ -30,6 +31,7 @@ struct ground {
 	int control_fd;
 	int milter_fd[TIDE_PROFILES_MAX];
 	int policy_fd[TIDE_POLICIES_MAX];
+	int alive_fd[2];	 /* ends when nobody comes after us; or -1 */
 	char bin[TIDE_PATH_MAX]; /* the folder of our own program */
 };
 int prepare_ground(const struct options *, const struct tide_config *,
@@ -38,7 +40,14 @@ int prepare_ground(const struct options *, const struct tide_config *,
 int supervise(const struct options *, const struct tide_config *);
 int collect(const struct options *);
 
-/* sockets.c: listening sockets; -1 with a sentence. */
+/* children.c: become the collector or the acceptor; back only on failure. */
+void exec_collector(const struct options *, const struct tide_config *,
+    const struct ground *, int ready_fd);
+void
+exec_acceptor(const struct tide_config *, const struct ground *, int ready_fd);
+
+/* sockets.c: listening sockets, those that were kept for us or new ones; -1
+ * with a sentence. */
 int listen_milter(const struct tide_profile *, struct tide_err *);
 int listen_policy(const struct tide_policy *, struct tide_err *);
 int listen_control(const struct tide_config *, struct tide_err *);
@@ -48,5 +57,16 @@ void unlink_socket(const char *address);
 void notify(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Milliseconds between watchdog messages, 0 for none. */
 unsigned notify_watchdog_ms(void);
+
+#define NOTIFY_NAME_MAX 64
+
+/* Is it to keep descriptors?  True if there is one that hears us. */
+bool notify_keep(bool wanted);
+/* Have it keep a descriptor for whom it starts next; take one that it has kept
+ * for us, or -1; tell it to keep one no longer, or all that nobody took. */
+void notify_store(const char *name, int fd);
+int notify_take(const char *name);
+void notify_drop(const char *name, int fd);
+void notify_drop_rest(void);
 
 #endif

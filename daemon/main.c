@@ -18,6 +18,7 @@ static const char usage[] =
     "                     built-in settings if that is not there)\n"
     "      --root DIR     built-in settings, everything below DIR\n"
     "  -t, --test         check the configuration and exit\n"
+    "      --keep-sockets the service manager keeps our sockets over a restart\n"
     "  -f, --foreground   stay in the foreground (always so; accepted)\n"
     "  -V, --version\n"
     "  -h, --help\n"
@@ -25,12 +26,20 @@ static const char usage[] =
     "Runs in the foreground; stops on SIGTERM when running sessions are\n"
     "finished; reads its configuration again on SIGHUP.  See tidemarkd(8).\n";
 
-enum { OPT_ROOT = 256, OPT_COLLECTOR, OPT_RUNTIME, OPT_CONTROL, OPT_READY };
+enum {
+	OPT_ROOT = 256,
+	OPT_COLLECTOR,
+	OPT_RUNTIME,
+	OPT_CONTROL,
+	OPT_READY,
+	OPT_KEEP
+};
 
 static const struct option longopts[] = {
 	{ "config", required_argument, NULL, 'c' },
 	{ "root", required_argument, NULL, OPT_ROOT },
 	{ "test", no_argument, NULL, 't' },
+	{ "keep-sockets", no_argument, NULL, OPT_KEEP },
 	{ "foreground", no_argument, NULL, 'f' },
 	{ "version", no_argument, NULL, 'V' },
 	{ "help", no_argument, NULL, 'h' },
@@ -100,6 +109,9 @@ parse_options(int argc, char **argv, struct options *o)
 			break;
 		case 'h':
 			say_and_exit(usage);
+			break;
+		case OPT_KEEP:
+			o->keep_sockets = true;
 			break;
 		case OPT_COLLECTOR:
 			o->collector = true;

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -49,22 +50,37 @@ static struct {
 	sigset_t open_mask;
 } ac;
 
-static volatile sig_atomic_t stopping;
+static volatile sig_atomic_t stopping, leaving;
 
 static void
 on_signal(int sig)
 {
 	if (sig == SIGTERM || sig == SIGINT)
 		stopping = 1;
+	if (sig == SIGUSR1)
+		leaving = 1;
 }
 
 /* ---- the map ----------------------------------------------------------- */
 
+/* Which sockets we serve: a socket keeps its number, whoever holds it. */
+static uint32_t
+sockets_id(void)
+{
+	uint32_t id = 2166136261u;
+	struct stat st;
+	unsigned i;
+
+	for (i = 0; i < ac.options->listeners; i++)
+		if (fstat(ac.options->listener[i].fd, &st) == 0)
+			id = (id ^ (uint32_t)st.st_ino) * 16777619u;
+	return id;
+}
+
 /*
  * While nobody listened, mail may have gone by.  Of an acceptor that died and
- * came back, with the supervisor holding the sockets, mail servers notice
- * nothing unless it takes long; but where the sockets were gone, every moment
- * counts.
+ * came back, with somebody holding the sockets, mail servers notice nothing
+ * unless it takes long; but where the sockets were gone, every moment counts.
  */
 static void
 note_downtime(void)
@@ -74,12 +90,12 @@ note_downtime(void)
 	struct tide_moment last = { atomic_load(&a->pulse_wall_ms),
 		atomic_load(&a->pulse_ms) };
 	bool same_sockets = atomic_load(&a->listening) != 0 &&
-	    atomic_load(&a->supervisor) == (uint32_t)getppid();
+	    atomic_load(&a->sockets) == sockets_id();
 
 	if (last.wall_ms != 0 &&
 	    (!same_sockets || now.boot_ms > last.boot_ms + UNNOTICED_MS))
 		lapse_between(ac.map, TIDE_LAPSE_DOWN, last, now);
-	atomic_store(&a->supervisor, (uint32_t)getppid());
+	atomic_store(&a->sockets, sockets_id());
 }
 
 static void
@@ -175,7 +191,7 @@ beat(void)
 static void __attribute__((noreturn))
 be_worker(int fd, int entry, const struct listener *l)
 {
-	static const int sigs[] = { SIGTERM, SIGINT, SIGHUP, SIGCHLD };
+	static const int sigs[] = { SIGTERM, SIGINT, SIGHUP, SIGCHLD, SIGUSR1 };
 	const struct listener at = *l;
 	struct tide_slot *slot = roster_slot(entry);
 	sigset_t chld;
@@ -192,6 +208,7 @@ be_worker(int fd, int entry, const struct listener *l)
 	(void)sigprocmask(SIG_UNBLOCK, &chld, NULL);
 	if (ac.map != NULL)
 		tide_map_become_worker(ac.map);
+	serve_until(ac.options->alive_fd, ac.config.shutdown_grace);
 	session_begin(&ac.config, ac.generation, at.profile,
 	    slot != NULL ? ac.map : NULL, slot);
 	if (at.is_policy)
@@ -297,6 +314,25 @@ close_listeners(void)
 		atomic_store(&ac.map->acceptor->listening, 0);
 }
 
+static void
+keep_lapses(void)
+{
+	lapse_flush(ac.map);
+	if (ac.map == NULL)
+		lapse_keep(ac.config.runtime_dir);
+}
+
+/* The sockets stay open elsewhere, and so they count as listened to: whoever
+ * takes them up tells how long that took (note_downtime). */
+static void
+leave(void)
+{
+	ac.beat_ms = 0;
+	beat();
+	roster_tell_all(SIGUSR1);
+	keep_lapses();
+}
+
 /*
  * Let running sessions finish.  If the supervisor is gone, though, a new one
  * is on its way: leave the workers to the acceptor it will start.
@@ -308,7 +344,7 @@ finish(pid_t supervisor)
 
 	close_listeners();
 	while (roster_busy() > 0 && getppid() == supervisor) {
-		roster_ask_to_end(); /* again and again: it may come too early */
+		roster_tell_all(SIGTERM); /* it may have come too early */
 		if (tide_clock_mono_ms() > until) {
 			tide_log(TIDE_LOG_WARNING,
 			    "%u sessions did not finish in time",
@@ -320,9 +356,7 @@ finish(pid_t supervisor)
 		roster_reap();
 		beat();
 	}
-	lapse_flush(ac.map);
-	if (ac.map == NULL)
-		lapse_keep(ac.config.runtime_dir);
+	keep_lapses();
 }
 
 /* ---- starting ---------------------------------------------------------- */
@@ -330,7 +364,7 @@ finish(pid_t supervisor)
 static void
 set_signals(void)
 {
-	static const int sigs[] = { SIGTERM, SIGINT, SIGHUP, SIGCHLD };
+	static const int sigs[] = { SIGTERM, SIGINT, SIGHUP, SIGCHLD, SIGUSR1 };
 	struct sigaction sa = { .sa_handler = on_signal };
 	sigset_t blocked;
 	size_t i;
@@ -437,11 +471,14 @@ acceptor_run(struct acceptor_options *options)
 			    TIDE_LOG_WARNING, "the supervisor does not listen");
 		(void)close(options->ready_fd);
 	}
-	while (!stopping) {
+	while (!stopping && !leaving) {
 		wait_and_accept();
 		roster_reap();
 		beat();
 	}
-	finish(supervisor);
+	if (leaving || (options->alive_fd >= 0 && getppid() != supervisor))
+		leave();
+	else
+		finish(supervisor);
 	return 0;
 }

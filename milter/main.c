@@ -24,11 +24,13 @@ __attribute__((visibility("default"))) const char *malloc_conf =
 static const char usage[] =
     "usage: tidemark-milter --runtime DIR --listen PROFILE=FD ... "
     "[--policy NAME=FD ...] [--ready-fd FD]\n"
+    "       [--alive-fd FD]\n"
     "\n"
     "  --runtime DIR        where tidemarkd has published the configuration\n"
     "  --listen PROFILE=FD  serve a listening descriptor with a profile\n"
     "  --policy NAME=FD     serve policy requests of Postfix there\n"
     "  --ready-fd FD        write a byte there when ready\n"
+    "  --alive-fd FD        ends when nobody comes after us\n"
     "  --self-test          try one connection through libmilter and exit\n"
     "  --version\n"
     "  --help\n"
@@ -41,6 +43,7 @@ enum {
 	OPT_LISTEN,
 	OPT_POLICY,
 	OPT_READY,
+	OPT_ALIVE,
 	OPT_TEST,
 	OPT_VERSION,
 	OPT_HELP
@@ -51,6 +54,7 @@ static const struct option longopts[] = {
 	{ "listen", required_argument, NULL, OPT_LISTEN },
 	{ "policy", required_argument, NULL, OPT_POLICY },
 	{ "ready-fd", required_argument, NULL, OPT_READY },
+	{ "alive-fd", required_argument, NULL, OPT_ALIVE },
 	{ "self-test", no_argument, NULL, OPT_TEST },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ "help", no_argument, NULL, OPT_HELP },
@@ -97,7 +101,7 @@ say(const char *text)
 int
 main(int argc, char **argv)
 {
-	static struct acceptor_options o = { .ready_fd = -1 };
+	static struct acceptor_options o = { .ready_fd = -1, .alive_fd = -1 };
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", longopts, NULL)) != -1) {
@@ -113,6 +117,9 @@ main(int argc, char **argv)
 			break;
 		case OPT_READY:
 			o.ready_fd = atoi(optarg);
+			break;
+		case OPT_ALIVE:
+			o.alive_fd = atoi(optarg);
 			break;
 		case OPT_TEST:
 			return self_test();

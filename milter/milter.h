@@ -53,6 +53,13 @@ void serve_connection(int fd, const struct smfiDesc *filter, uint64_t silent_ms)
 /* To be called once before the first fork. */
 int serve_prepare(struct tide_err *);
 
+/*
+ * In a worker, before either kind of connection: once SIGUSR1 has told it that
+ * its acceptor leaves, it has so long to finish, or until the descriptor says
+ * that nobody comes in its place.
+ */
+void serve_until(int alive_fd, uint64_t grace_ms);
+
 /* From xxfi_negotiate: from now on xxfi_close will be called. */
 void serve_negotiated(void);
 
@@ -76,6 +83,14 @@ extern const struct smfiDesc milter_filter;
 void session_begin(const struct tide_config *, uint64_t generation,
     unsigned profile, struct tide_map *, struct tide_slot *);
 
+/* For another thread: is it between two messages?  Is its map of the past? */
+bool session_is_idle(void);
+bool session_is_stale(void);
+
+/* The connection ends before the mail server ends it: what follows in it is
+ * not seen. */
+void session_cut(void);
+
 /* ---- policy.c ---------------------------------------------------------- */
 
 /* Serve one connection of Postfix's policy client, and end the process.  After
@@ -98,6 +113,7 @@ struct listener {
 struct acceptor_options {
 	const char *runtime;
 	int ready_fd;
+	int alive_fd; /* ends when nobody comes after us; -1: not said */
 	unsigned listeners;
 	struct listener listener[LISTENERS_MAX];
 	char name[LISTENERS_MAX][TIDE_NAME_MAX]; /* of profile or policy */
@@ -157,9 +173,12 @@ void roster_register_child(struct tide_slot *, pid_t acceptor);
 void roster_reap(void);
 void roster_check_deadlines(uint64_t stuck_ms, uint64_t idle_ms);
 
-/* Ask those that could wait for hours to end: policy workers do between two
- * messages, milter workers with their session, whatever we say. */
-void roster_ask_to_end(void);
+/*
+ * SIGTERM asks those that could wait for hours to end: policy workers do
+ * between two messages, milter workers with their session, whatever we say.
+ * SIGUSR1 says that we leave: serve_until().
+ */
+void roster_tell_all(int sig);
 
 unsigned roster_busy(void);
 unsigned roster_serving(unsigned service);

@@ -29,12 +29,12 @@ kill_worker(const struct entry *e)
 }
 
 void
-roster_ask_to_end(void)
+roster_tell_all(int sig)
 {
 	uint32_t i;
 
 	for (i = 0; i < roster.entries; i++)
-		signal_worker(&roster.entry[i], SIGTERM);
+		signal_worker(&roster.entry[i], sig);
 }
 
 /* A worker without a slot shows nothing but its age. */

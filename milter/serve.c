@@ -38,6 +38,7 @@
 
 #define VISIBLE __attribute__((visibility("default")))
 #define UNNEGOTIATED_CHECK_MS 100
+#define LEAVING_CHECK_MS 100
 
 static int dummy_fd = -1;
 static int connection_fd = -1;
@@ -84,14 +85,57 @@ accept(int fd, __SOCKADDR_ARG address, socklen_t *restrict length)
 	return connection_fd;
 }
 
+/* ---- when the acceptor leaves ------------------------------------------ */
+
+static int alive = -1;
+static uint64_t grace;
+
+void
+serve_until(int alive_fd, uint64_t grace_ms)
+{
+	alive = alive_fd;
+	grace = grace_ms;
+}
+
+static bool
+nobody_follows(void)
+{
+	struct pollfd p = { .fd = alive, .events = POLLIN };
+
+	return alive >= 0 && poll(&p, 1, 0) == 1 && (p.revents & POLLHUP) != 0;
+}
+
+/* PROTOCOL handover, W1.  A message has as long again to get to its end. */
+static void __attribute__((noreturn)) finish_up(void)
+{
+	const struct timespec nap = { .tv_nsec = LEAVING_CHECK_MS * 1000000L };
+	uint64_t since = tide_clock_mono_ms(), now = since;
+
+	for (;;) {
+		if (now >= since + grace || nobody_follows() ||
+		    session_is_stale())
+			if (session_is_idle() || now >= since + 2 * grace)
+				break;
+		(void)nanosleep(&nap, NULL);
+		now = tide_clock_mono_ms();
+	}
+	session_cut();
+	_exit(0);
+}
+
 /* A worker lets its session finish: TERM and HUP are for the acceptor. */
 VISIBLE int
 sigwait(const sigset_t *restrict set, int *restrict sig)
 {
+	sigset_t mine = *set;
 	int got;
 
+	if (is_worker)
+		sigaddset(&mine, SIGUSR1);
 	for (;;) {
-		got = sigwaitinfo(set, NULL);
+		got = sigwaitinfo(&mine, NULL);
+		if (got == SIGUSR1 && is_worker)
+			finish_up();
 		if (got > 0 && !is_worker) {
 			*sig = got;
 			return 0;

@@ -9,6 +9,7 @@
 #include "session.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/log.h"
+#include "tidemark/map/control.h"
 #include "tidemark/map/map.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/shared/counters.h"
@@ -160,6 +161,29 @@ session_connected(const char *client_address, const char *daemon_name)
 	session_count(TIDE_COUNT_CONNECTIONS, 1);
 	charge_client(&session.charge, session.client);
 	show_client(session.client);
+}
+
+bool
+session_is_idle(void)
+{
+	return !session.in_message;
+}
+
+bool
+session_is_stale(void)
+{
+	return session.map != NULL &&
+	    atomic_load(&session.map->control->current) == TIDE_MAP_RETIRED &&
+	    !tide_map_is_current(session.map, session.config.runtime_dir);
+}
+
+void
+session_cut(void)
+{
+	if (session.slot == NULL)
+		return;
+	atomic_store(&session.slot->lapsed, 1);
+	atomic_store(&session.slot->finished, 1);
 }
 
 void

@@ -56,10 +56,10 @@ struct session {
 	struct tide_slot *slot;
 	char id[16]; /* of this connection, as in log and replies */
 	char client[64];
-	char daemon[64]; /* {daemon_name} */
-	bool in_message;
-	enum tide_stage stage; /* of the callback, while inside one */
-	uint64_t entered_ns;   /* monotonic */
+	char daemon[64];	/* {daemon_name} */
+	atomic_bool in_message; /* also read by the thread for signals */
+	enum tide_stage stage;	/* of the callback, while inside one */
+	uint64_t entered_ns;	/* monotonic */
 	struct charge charge;
 	struct allowance allowance;
 	struct message message;

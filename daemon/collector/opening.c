@@ -2,6 +2,7 @@
  * opening - the map: resumed, made with what the last checkpoint knows, or
  * taken over from one of other sizes, profiles or formats.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@
 #include "tidemark/settings/config.h"
 #include "tidemark/shared/counters.h"
 #include "tidemark/shared/latency.h"
+#include "tidemark/shared/slots.h"
 
 #define RETIRE_MS 5000
 
@@ -93,6 +95,23 @@ remake(struct collector *c, const char *why, struct tide_err *err)
 
 /* ---- taking over an old map ---------------------------------------------- */
 
+/* Sessions that a restart has left running write into the old map, and end
+ * between two messages (PROTOCOL handover in supervisor.c). */
+static bool
+has_sessions(const struct tide_map *old)
+{
+	uint32_t i;
+	pid_t pid;
+
+	for (i = 0; old->slots != NULL && i < old->head->slots; i++) {
+		pid = (pid_t)atomic_load(&old->slots[i].pid);
+		if (atomic_load(&old->slots[i].state) == TIDE_SLOT_SERVING &&
+		    pid > 0 && kill(pid, 0) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Since the last beat; if the clock was set, by what it showed before, and by
  * what it shows. */
 static int
@@ -110,6 +129,8 @@ keep_downtime(
 	unsigned i, n = change.stepped ? 2 : 1;
 	int rc = 0;
 
+	if (has_sessions(c->map)) /* a message has twice the grace to end in */
+		down[n - 1].until_ms += 2 * c->config.shutdown_grace;
 	for (i = 0; rc == 0 && i < n; i++)
 		rc = tide_archive_put_lapse(&c->archive, &down[i], err);
 	tide_count(c->map->counters, TIDE_COUNT_LAPSES, rc == 0 ? n : 0);

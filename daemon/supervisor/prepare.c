@@ -4,6 +4,7 @@
  * those of its user.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -143,6 +144,32 @@ find_bin(struct ground *g, struct tide_err *err)
 	return 0;
 }
 
+/*
+ * A pipe that nobody writes to.  The service manager and we hold the one end,
+ * workers the other: it ends when there is no service any more, neither us nor
+ * a successor.  Both ends are kept, as the successor's workers need theirs.
+ */
+static int
+open_alive(
+    const struct options *options, struct ground *g, struct tide_err *err)
+{
+	static const char *const name[2] = { "alive-read", "alive-write" };
+	unsigned i;
+
+	g->alive_fd[0] = g->alive_fd[1] = -1;
+	if (!notify_keep(options->keep_sockets))
+		return 0;
+	for (i = 0; i < 2; i++)
+		g->alive_fd[i] = notify_take(name[i]);
+	if (g->alive_fd[0] >= 0 && g->alive_fd[1] >= 0)
+		return 0;
+	if (pipe2(g->alive_fd, O_CLOEXEC) < 0)
+		return tide_err_errno(err, "pipe");
+	for (i = 0; i < 2; i++)
+		notify_store(name[i], g->alive_fd[i]);
+	return 0;
+}
+
 int
 prepare_ground(const struct options *options, const struct tide_config *config,
     struct ground *g, struct tide_err *err)
@@ -155,7 +182,9 @@ prepare_ground(const struct options *options, const struct tide_config *config,
 	    make_folder(config->runtime_dir, 0755, owner, err) < 0 ||
 	    make_folder(config->state_dir, 0750, owner, err) < 0 ||
 	    find_bin(g, err) < 0 || lock_runtime(config, err) < 0 ||
+	    open_alive(options, g, err) < 0 ||
 	    open_sockets(config, g, err) < 0 || drop_to(owner, err) < 0)
 		return -1;
+	notify_drop_rest();
 	return publish(config, err);
 }

@@ -8,7 +8,26 @@
  *
  * Should it be killed itself, its children get SIGTERM from the kernel and
  * end; the service manager starts the whole anew, and until then the mail
- * server's own flags for an absent filter decide.
+ * server's own flags for an absent filter decide - unless the service manager
+ * keeps our sockets.
+ *
+ * PROTOCOL handover: a restart that no mail server notices.
+ *  H1 start: take the sockets and the pipe that were kept for us, or make them
+ *     and have them kept (FDSTORE)
+ *  H2 SIGTERM: tell the acceptor to leave (SIGUSR1); it accepts no more, tells
+ *     its workers, ends.  Connections wait in the sockets' backlog.
+ *  H3 end the collector; end, with the socket files in place
+ *  H4 a restart: the successor does H1, its acceptor adopts the workers
+ *     (roster.c) or finds them in no map of its own
+ *     a stop: the service manager closes what it kept; the pipe ends
+ *  W1 a worker that was told goes on for shutdown_grace, then ends between two
+ *     messages; at once if the pipe ends or its map is not the present one
+ * Why:   SIGTERM does not say which of the two it is, and only the service
+ *        manager knows.  The pipe tells it to those who are left.
+ * Crash: of us, anywhere: the sockets are kept all the same, the acceptor sees
+ *        that we are gone and does as in H2.  Of the acceptor in H2: workers
+ *        that were not told serve on until their sessions end.
+ * Test:  tests/daemon/t_handover.sh; tests/deb/t_package.sh under systemd
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,8 +53,8 @@
 #define BACKOFF_MOST_MS 2000	/* mail servers wait no longer */
 #define STEADY_MS 10000		/* up so long: the next fall is a new one */
 #define STOP_MARGIN_MS 10000	/* beyond shutdown_grace */
-#define COLLECTOR_FIRST_MS 3000 /* so long the acceptor waits for it */
-#define ARGS_MAX (8 + 2 * (TIDE_PROFILES_MAX + TIDE_POLICIES_MAX) + 8)
+#define LEAVE_MS 2000		/* an acceptor that leaves its sessions */
+#define COLLECTOR_FIRST_MS 1500 /* so long the acceptor waits for it */
 
 enum role { COLLECTOR, ACCEPTOR, ROLES };
 
@@ -75,80 +94,8 @@ on_signal(int sig)
 /* ---- starting a child -------------------------------------------------- */
 
 static void
-pass_on(int fd)
-{
-	(void)fcntl(fd, F_SETFD, 0);
-}
-
-static void
-exec_collector(char *ready)
-{
-	const char *argv[ARGS_MAX];
-	char program[TIDE_PATH_MAX + 32], control[16];
-	int n = 0;
-
-	(void)snprintf(program, sizeof program, "%s/tidemarkd", sv.ground.bin);
-	(void)snprintf(control, sizeof control, "%d", sv.ground.control_fd);
-	pass_on(sv.ground.control_fd);
-	argv[n++] = "tidemarkd";
-	argv[n++] = "--collector";
-	argv[n++] = "--runtime";
-	argv[n++] = sv.config->runtime_dir;
-	argv[n++] = "--control-fd";
-	argv[n++] = control;
-	argv[n++] = "--ready-fd";
-	argv[n++] = ready;
-	if (sv.options->root != NULL) {
-		argv[n++] = "--root";
-		argv[n++] = sv.options->root;
-	} else if (sv.options->conf != NULL) {
-		argv[n++] = "-c";
-		argv[n++] = sv.options->conf;
-	}
-	argv[n] = NULL;
-	(void)execv(program, (char *const *)(uintptr_t)argv);
-}
-
-static void
-exec_acceptor(char *ready)
-{
-	const char *argv[ARGS_MAX];
-	char program[TIDE_PATH_MAX + 32];
-	char listen_arg[TIDE_PROFILES_MAX][TIDE_NAME_MAX + 16];
-	char policy_arg[TIDE_POLICIES_MAX][TIDE_NAME_MAX + 16];
-	uint32_t i;
-	int n = 0;
-
-	(void)snprintf(
-	    program, sizeof program, "%s/tidemark-milter", sv.ground.bin);
-	argv[n++] = "tidemark-milter";
-	argv[n++] = "--runtime";
-	argv[n++] = sv.config->runtime_dir;
-	argv[n++] = "--ready-fd";
-	argv[n++] = ready;
-	for (i = 0; i < sv.config->profiles; i++) {
-		pass_on(sv.ground.milter_fd[i]);
-		(void)snprintf(listen_arg[i], sizeof listen_arg[i], "%s=%d",
-		    sv.config->profile[i].name, sv.ground.milter_fd[i]);
-		argv[n++] = "--listen";
-		argv[n++] = listen_arg[i];
-	}
-	for (i = 0; i < sv.config->policies; i++) {
-		pass_on(sv.ground.policy_fd[i]);
-		(void)snprintf(policy_arg[i], sizeof policy_arg[i], "%s=%d",
-		    sv.config->policy[i].name, sv.ground.policy_fd[i]);
-		argv[n++] = "--policy";
-		argv[n++] = policy_arg[i];
-	}
-	argv[n] = NULL;
-	(void)execv(program, (char *const *)(uintptr_t)argv);
-}
-
-static void
 become(enum role role, pid_t parent, int ready_fd)
 {
-	char ready[16];
-
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(EX_TEMPFAIL); /* it died before we asked */
@@ -157,12 +104,10 @@ become(enum role role, pid_t parent, int ready_fd)
 	(void)signal(SIGINT, SIG_DFL);
 	(void)signal(SIGCHLD, SIG_DFL);
 	(void)sigprocmask(SIG_SETMASK, &sv.open_mask, NULL);
-	pass_on(ready_fd);
-	(void)snprintf(ready, sizeof ready, "%d", ready_fd);
 	if (role == COLLECTOR)
-		exec_collector(ready);
+		exec_collector(sv.options, sv.config, &sv.ground, ready_fd);
 	else
-		exec_acceptor(ready);
+		exec_acceptor(sv.config, &sv.ground, ready_fd);
 	tide_log(TIDE_LOG_ERROR, "cannot run the %s from %s: %s",
 	    role_name[role], sv.ground.bin, strerror(errno));
 	_exit(EX_UNAVAILABLE);
@@ -395,11 +340,32 @@ kill_orphans(void)
 	(void)fclose(f);
 }
 
+static bool
+is_kept(void)
+{
+	return sv.ground.alive_fd[0] >= 0;
+}
+
+/* H2 */
+static void
+begin_leave(void)
+{
+	sv.stop_by_ms = tide_clock_mono_ms() + LEAVE_MS;
+	notify("STOPPING=1\nSTATUS=leaving running sessions to finish");
+	tide_log(TIDE_LOG_INFO,
+	    "stopping: the sockets are kept, running sessions go on");
+	signal_child(ACCEPTOR, SIGUSR1);
+}
+
 /* First the acceptor and its sessions, then the collector. */
 static void
 begin_stop(void)
 {
 	sv.stopping = true;
+	if (is_kept()) {
+		begin_leave();
+		return;
+	}
 	sv.stop_by_ms = tide_clock_mono_ms() + grace() + STOP_MARGIN_MS;
 	notify("STOPPING=1\nSTATUS=letting running sessions finish");
 	tide_log(TIDE_LOG_INFO, "stopping: letting running sessions finish");
@@ -424,7 +390,8 @@ run_until_stopped(void)
 		wait_for_something(100);
 		reap();
 	}
-	kill_orphans();
+	if (!is_kept())
+		kill_orphans();
 	signal_child(COLLECTOR, SIGTERM);
 	sv.stop_by_ms = tide_clock_mono_ms() + STOP_MARGIN_MS;
 	while (sv.child[COLLECTOR].pid > 0) {

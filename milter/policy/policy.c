@@ -7,7 +7,7 @@
  * does not is told of in one line, and its connection closed; Postfix then
  * tries again, and at last answers by smtpd_policy_service_default_action.
  *
- * SIGTERM asks us to end between two messages.
+ * SIGTERM and SIGUSR1 ask us to end between two messages.
  */
 #include <errno.h>
 #include <poll.h>
@@ -237,8 +237,10 @@ set_signals(void)
 	sigset_t term;
 
 	(void)sigaction(SIGTERM, &sa, NULL);
+	(void)sigaction(SIGUSR1, &sa, NULL);
 	sigemptyset(&term);
 	sigaddset(&term, SIGTERM);
+	sigaddset(&term, SIGUSR1);
 	(void)sigprocmask(SIG_UNBLOCK, &term, NULL);
 }
 

@@ -219,6 +219,41 @@ reload_refused()
 	    systemctl reload tidemark && systemctl is-active tidemark'
 }
 
+# ---- nobody notices ----------------------------------------------------------
+
+# under_load COMMAND... - while mail flows and one session is idle; nobody dials
+# twice, so a connection refused is a message failed.
+under_load()
+{
+	box sh -c 'cat >/tmp/idle.pl' <<-'END'
+		use Socket; $| = 1;
+		socket(S, AF_UNIX, SOCK_STREAM, 0) or die;
+		connect(S, pack_sockaddr_un("/run/tidemark/external.sock")) or die;
+		syswrite S, pack("NaNNN", 13, "O", 6, 0x1ff, 0x1fffff);
+		sysread S, $b, 512 or die;
+		print "idle\n";
+		1 while sysread S, $b, 512;
+		print "cut\n";
+	END
+	letter load@x.example >"$work/letter"
+	box sh -c 'cat >/tmp/letter' <"$work/letter"
+	box sh -c 'perl /tmp/idle.pl >/tmp/idle.out 2>&1 &
+	    /srv/box/feed -s local:/run/tidemark/internal.sock -c 3 -m 2 -n 0 \
+	    -r 40 --quiet /tmp/letter >/tmp/load.out 2>&1 & feed=$!
+	    sleep 1; "$@"; rc=$?; sleep 1; kill $feed; wait $feed
+	    cat /tmp/idle.out /tmp/load.out
+	    grep -q idle /tmp/idle.out && ! grep -q cut /tmp/idle.out &&
+	    grep -q "acked=[1-9].* failed=0 .*lost=0" /tmp/load.out && exit $rc
+	    exit 1' - "$@"
+}
+
+stop_leaves_nobody()
+{
+	box systemctl stop tidemark && within 30 nobody_runs &&
+		box grep -q cut /tmp/idle.out && box systemctl start tidemark &&
+		within 30 answers
+}
+
 # ---- what is to outlive an upgrade -------------------------------------------
 
 # Three of busy's in its bucket, many banned, early remembered.
@@ -421,7 +456,13 @@ knows "before"
 check "a supervisor that hangs is replaced" watchdog_bites
 knows "after a watchdog"
 
+check "a restart under load: nobody is refused" \
+	under_load systemctl restart tidemark
+check "a stop ends what is left of it" stop_leaves_nobody
 pid=$(property MainPID)
+check "an upgrade under load: nobody is refused" \
+	under_load env DEBIAN_FRONTEND=noninteractive \
+	dpkg --force-confold -i /srv/box/tidemark_9.deb
 check "it is upgraded" install_deb /srv/box/tidemark_9.deb
 check "and restarted" another_pid "$pid"
 check "with our configuration" conffile_kept

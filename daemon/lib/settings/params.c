@@ -132,7 +132,7 @@ const struct tide_param tide_params[] = {
 	{ GLOBAL(shutdown_grace), RELOAD, .kind = TIDE_PARAM_TIME,
 	  .fallback = "30s", RANGE("0", "1h"),
 	  .help = "How long running sessions may take to finish "
-		"when the daemon is stopped." },
+		"when the daemon is stopped, or restarted under systemd." },
 	{ GLOBAL(pulse_stale), RELOAD, .kind = TIDE_PARAM_TIME,
 	  .fallback = "5s", RANGE("100ms", "10min"),
 	  .help = "When the collector has given no sign of life "
