@@ -37,6 +37,7 @@ struct archivist {
 	struct tide_config config; /* a copy for this round */
 	uint64_t want[ERRANDS];	   /* errands seen at its start */
 	bool asked[ERRANDS];
+	bool reload;
 	uint64_t checkpoint_ms; /* monotonic; the last one */
 	uint64_t expired_ms;
 	uint64_t complained_ms;
@@ -236,6 +237,8 @@ do_round(struct archivist *a)
 	struct tide_err err = { "" };
 	int rc;
 
+	if (a->reload)
+		collector_reload_log(a->c);
 	settled_round(a->c);
 	if (take_lapses(a, &err) < 0)
 		went_wrong(a, &err);
@@ -272,10 +275,12 @@ wait_for_round(struct archivist *a)
 	int i, rc = 0;
 
 	(void)pthread_mutex_lock(&c->lock);
-	while (rc == 0 && !c->stop && !c->bans_queued &&
+	while (rc == 0 && !c->stop && !c->bans_queued && !c->reload_wanted &&
 	    c->wanted[0] == c->done[0] && c->wanted[1] == c->done[1])
 		rc = pthread_cond_timedwait(&c->changed, &c->lock, &until);
 	a->config = c->config;
+	a->reload = c->reload_wanted;
+	c->reload_wanted = false;
 	for (i = 0; i < ERRANDS; i++) {
 		a->want[i] = c->wanted[i];
 		a->asked[i] = c->wanted[i] != c->done[i];

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sysexits.h>
@@ -82,15 +81,12 @@ beat(struct collector *c)
 }
 
 static void
-reload_and_log(struct collector *c)
+want_reload(struct collector *c)
 {
-	char *complaints = NULL;
-
-	if (collector_reload(c, &complaints) == 0)
-		return;
-	tide_log(TIDE_LOG_ERROR, "the new configuration is not taken over: %s",
-	    complaints != NULL ? complaints : "no memory");
-	free(complaints);
+	(void)pthread_mutex_lock(&c->lock);
+	c->reload_wanted = true;
+	(void)pthread_cond_broadcast(&c->changed);
+	(void)pthread_mutex_unlock(&c->lock);
 }
 
 /* True when it is time to end. */
@@ -101,7 +97,7 @@ wait_a_beat(struct collector *c, const sigset_t *signals)
 	int sig = sigtimedwait(signals, NULL, &pulse);
 
 	if (sig == SIGHUP)
-		reload_and_log(c);
+		want_reload(c);
 	return sig == SIGTERM || sig == SIGINT;
 }
 
@@ -152,6 +148,7 @@ int
 collect(const struct options *options)
 {
 	static struct collector c = { .lock = PTHREAD_MUTEX_INITIALIZER,
+		.reload_lock = PTHREAD_MUTEX_INITIALIZER,
 		.ban_lock = PTHREAD_MUTEX_INITIALIZER,
 		.hand_lock = PTHREAD_MUTEX_INITIALIZER,
 		.reputation.lock = PTHREAD_MUTEX_INITIALIZER,

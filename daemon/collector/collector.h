@@ -127,8 +127,11 @@ struct collector {
 	} pool_noted;
 	struct hook hook[HOOKS]; /* the first thread's, too */
 
-	pthread_mutex_t lock; /* over what follows */
+	pthread_mutex_t reload_lock; /* one reload at a time; before lock */
+
+	pthread_mutex_t lock; /* over what follows; nobody waits in it */
 	pthread_cond_t changed;
+	bool reload_wanted; /* by a signal: the archivist may wait */
 	struct tide_config config;
 	uint64_t generation;
 	uint64_t wanted[ERRANDS], done[ERRANDS];
@@ -161,9 +164,13 @@ int settled_keep(struct collector *, struct tide_err *);
 /* reload.c: check the file and take it over.  -1 with every complaint in
  * *text (to be freed), and the old configuration stays. */
 int collector_reload(struct collector *, char **text);
+/* The same, with every complaint in the log. */
+void collector_reload_log(struct collector *);
 
 /* keeper.c: buckets and overflows. */
 int keeper_open(struct collector *, struct tide_err *);
+/* Of all allowances, from empty to full. */
+uint64_t keeper_longest(const struct tide_config *);
 void keeper_round(struct collector *);
 
 /* hook.c: tell ban_hook; see what has become of those that run. */

@@ -235,22 +235,22 @@ set_classes(struct collector *c)
 /* ---- allowances -------------------------------------------------------- */
 
 /* What a sweep takes for too far ahead: nothing that any limit could say. */
-static void
-find_longest(struct collector *c)
+uint64_t
+keeper_longest(const struct tide_config *c)
 {
 	struct tide_overrides overrides = { 0 };
 	struct tide_allowance a[1 + TIDE_TOKENS_ALSO];
 	struct tide_err err;
-	uint64_t ms;
+	uint64_t ms, longest;
 	unsigned p;
 	int i;
 
-	if (tide_overrides_attach(&overrides, c->config.runtime_dir, &err) < 0)
+	if (tide_overrides_attach(&overrides, c->runtime_dir, &err) < 0)
 		tide_log(TIDE_LOG_WARNING, "%s", err.text);
-	c->longest_ms = tide_overrides_longest_ms(&overrides);
+	longest = tide_overrides_longest_ms(&overrides);
 	tide_overrides_free(&overrides);
-	for (p = 0; p < c->config.profiles; p++) {
-		const struct tide_profile *f = &c->config.profile[p];
+	for (p = 0; p < c->profiles; p++) {
+		const struct tide_profile *f = &c->profile[p];
 
 		if (tide_allowance_make(
 			&a[0], f->tokens_burst, f->tokens_rate, &err) < 0)
@@ -258,10 +258,11 @@ find_longest(struct collector *c)
 		for (i = tide_tokens_also(f->tokens_also, a + 1, &err); i >= 0;
 		     i--) {
 			ms = tide_allowance_depth_ms(&a[i]);
-			if (ms > c->longest_ms)
-				c->longest_ms = ms;
+			if (ms > longest)
+				longest = ms;
 		}
 	}
+	return longest;
 }
 
 /* A slice each round, all of them in about 20 s. */
@@ -346,7 +347,7 @@ keeper_open(struct collector *c, struct tide_err *err)
 	if (open_pool(c, err) < 0)
 		return -1;
 	set_classes(c);
-	find_longest(c);
+	c->longest_ms = keeper_longest(&c->config);
 	load_carried(c);
 	return load_bans(c, err);
 }
@@ -412,14 +413,9 @@ note_pool(struct collector *c)
 void
 keeper_round(struct collector *c)
 {
-	bool stale;
-
 	(void)pthread_mutex_lock(&c->lock);
-	stale = c->classes_stale;
-	if (stale) {
+	if (c->classes_stale)
 		set_classes(c);
-		find_longest(c);
-	}
 	(void)pthread_mutex_unlock(&c->lock);
 	(void)tide_pool_drain(&c->pool);
 	tide_pool_leak(&c->pool, tide_clock_mono_ms());

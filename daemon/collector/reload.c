@@ -1,6 +1,8 @@
 /*
  * reload - check a new configuration, take it over only if it is right.
  */
+#include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,15 +71,20 @@ static int
 take_over(struct collector *c, const struct tide_config *config, char **text)
 {
 	struct tide_err err;
+	uint64_t longest;
 
 	if (tide_overrides_publish(config, &err) < 0 ||
 	    tide_config_publish(config, c->generation + 1, &err) < 0) {
 		*text = strdup(err.text);
 		return -1;
 	}
+	longest = keeper_longest(config);
+	(void)pthread_mutex_lock(&c->lock);
 	c->config = *config;
+	c->longest_ms = longest;
 	c->classes_stale = true;
 	c->generation++;
+	(void)pthread_mutex_unlock(&c->lock);
 	atomic_store(&c->map->control->generation, c->generation);
 	tide_log_open("tidemark-collector", config->log,
 	    (enum tide_log_level)config->log_level);
@@ -86,6 +93,10 @@ take_over(struct collector *c, const struct tide_config *config, char **text)
 	return 0;
 }
 
+/*
+ * Files are read and synced under a lock that nobody else waits for: the one
+ * over the configuration is the keeper's each 5 ms.  Only we write to either.
+ */
 int
 collector_reload(struct collector *c, char **text)
 {
@@ -95,7 +106,7 @@ collector_reload(struct collector *c, char **text)
 	*text = NULL;
 	if (config == NULL)
 		return -1;
-	(void)pthread_mutex_lock(&c->lock);
+	(void)pthread_mutex_lock(&c->reload_lock);
 	if (read_new(c->options, config, text) == 0) {
 		*text = needs_restart(&c->config, config);
 		if (*text == NULL)
@@ -103,8 +114,20 @@ collector_reload(struct collector *c, char **text)
 	}
 	tide_count(c->map->counters,
 	    rc == 0 ? TIDE_COUNT_RELOADS : TIDE_COUNT_RELOADS_REFUSED, 1);
-	(void)pthread_mutex_unlock(&c->lock);
+	(void)pthread_mutex_unlock(&c->reload_lock);
 	egress_touch(c, TIDE_EGRESS_KINDS);
 	free(config);
 	return rc;
+}
+
+void
+collector_reload_log(struct collector *c)
+{
+	char *complaints = NULL;
+
+	if (collector_reload(c, &complaints) == 0)
+		return;
+	tide_log(TIDE_LOG_ERROR, "the new configuration is not taken over: %s",
+	    complaints != NULL ? complaints : "no memory");
+	free(complaints);
 }

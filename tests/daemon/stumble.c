@@ -7,8 +7,8 @@
  * next collector, could notice.  If it is ready before, the file FILE.ready
  * says so: there are not so many steps.
  *
- * While there is a file FILE.slow, no collector gets anything onto its disk;
- * that one waits for it, FILE.waits says.
+ * While there is a file FILE.slow, no collector gets a transaction onto its
+ * disk, with FILE.stuck no file; that one waits for it, FILE.waits says.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -92,14 +92,14 @@ rename(const char *from, const char *to)
 }
 
 static void
-wait_while_slow(void)
+wait_while(const char *what)
 {
 	const char *name = getenv("STUMBLE");
 	char slow[4096], waits[4096];
 
 	if (name == NULL || !is_collector())
 		return;
-	(void)snprintf(slow, sizeof slow, "%s.slow", name);
+	(void)snprintf(slow, sizeof slow, "%s.%s", name, what);
 	(void)snprintf(waits, sizeof waits, "%s.waits", name);
 	while (access(slow, F_OK) == 0) {
 		(void)close(open(waits, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
@@ -111,8 +111,15 @@ int
 fdatasync(int fd)
 {
 	step();
-	wait_while_slow();
+	wait_while("slow");
 	return REAL(fdatasync)(fd);
+}
+
+int
+fsync(int fd)
+{
+	wait_while("stuck");
+	return REAL(fsync)(fd);
 }
 
 /* A key is drawn for a new map's table. */

@@ -1,7 +1,8 @@
 #!/bin/sh
 # t_in_flight.sh - bans on their way to a slow disk while their group leaves
 # enforce: none of them is made, none is there later, and the places they had
-# on the way are free for others.
+# on the way are free for others.  And a reload that waits for the disk: drops
+# fall and buckets leak meanwhile.
 #
 # takes: 4s
 # shellcheck disable=SC2016 # perl, by intent
@@ -52,4 +53,31 @@ all_banned() { [ "$(tidemark banned | grep -c late)" -eq 80 ]; }
 check "all of another flood are banned" within 30 all_banned
 check "and after the next start" eval 'kill_collector && all_banned'
 check "but nobody else" no_bans
+
+# ---- a reload that waits for the disk ----------------------------------------
+
+# reloads COMMAND... - and waits; a new sender has a bucket nevertheless.
+reloads()
+{
+	rm -f "$STUMBLE.waits"
+	: >"$STUMBLE.stuck"
+	"$@" &
+	reload=$!
+	within 30 waits && sends 1 1 external "$new@x.example" &&
+	    within 30 has_bucket
+	flows=$?
+	rm -f "$STUMBLE.stuck"
+	wait "$reload" && return "$flows"
+}
+has_bucket() { tidemark bucket list | grep -q "$new@"; }
+taken_over() { [ "$(grep -c 'configuration taken over' "$D/log")" -eq "$1" ]; }
+hang_up() { kill -HUP "$(collector)"; }
+
+new=asked
+check "while a reload waits for the disk, mail is counted" \
+    reloads tidemark reload
+check "and it is done" within 30 taken_over 3
+new=signal
+check "the same by a signal" reloads hang_up
+check "and it is done, too" within 30 taken_over 4
 tap_end
