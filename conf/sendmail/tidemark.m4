@@ -54,6 +54,10 @@ dnl Listen= how many connections may wait for sendmail.  With the default of 10
 dnl    a burst of 200 lost most of them.  The kernel's net.core.somaxconn is the
 dnl    upper limit.
 dnl
+dnl confMAX_DAEMON_CHILDREN limits how many sessions sendmail has at once.  It
+dnl    is 0, no limit, by default: let it be no more than max_workers in
+dnl    tidemark.conf, or sessions past that wait.
+dnl
 dnl Name= reaches Tidemark as {daemon_name}, which it asks for itself, as it
 dnl    does for all macros it needs: nothing to add to confMILTER_MACROS_*.  A
 dnl    name that stands in a profile's daemons = chooses that profile,

@@ -102,6 +102,7 @@ stock_mc()
 		sed -n '/confDOMAIN_NAME/,/mailertable/p' |
 		grep -v no_default_msa
 	echo "undefine(\`confTRUSTED_USER')"
+	echo "define(\`confMAX_DAEMON_CHILDREN', \`100')"
 	echo "MAIL_FILTER(\`other', \`S=local:$RIG/other.sock, F=T')"
 	rig_fill "$rig_src/rig.mc.in" | sed -n '/LOCAL_MAILER_PATH/,$p'
 }

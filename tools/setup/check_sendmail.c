@@ -259,7 +259,11 @@ check_ages(struct setup *s)
 static void
 check_workers(struct setup *s, const struct sm_conf *c)
 {
-	if (c->most_children > s->config.max_workers)
+	if (c->most_children == 0)
+		setup_find(s, SETUP_WORKERS, s->cf, c->most_children_line,
+		    "MaxDaemonChildren sets no limit, and max_workers is %u",
+		    s->config.max_workers);
+	else if (c->most_children > s->config.max_workers)
 		setup_find(s, SETUP_WORKERS, s->cf, c->most_children_line,
 		    "MaxDaemonChildren is %llu, and max_workers is %u",
 		    (unsigned long long)c->most_children,

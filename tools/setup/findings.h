@@ -123,7 +123,9 @@ enum setup_severity {
 	X(WORKERS, "workers", WARNING, \
 	    "Connections past max_workers wait for a worker to end, until " \
 	    "the mail server gives up.", \
-	    "Raise max_workers in tidemark.conf, or lower the other.") \
+	    "Raise max_workers in tidemark.conf, or limit the mail server: " \
+	    "confMAX_DAEMON_CHILDREN of sendmail (0 is no limit), maxproc in " \
+	    "master.cf of Postfix.") \
 	X(CHROOT, "chroot", ERROR, \
 	    "A chrooted smtpd cannot see that path: all mail is treated as " \
 	    "if Tidemark were down.", \

@@ -290,6 +290,8 @@ timeout-long%postfix%master '$a smtps inet n - n - - smtpd -o smtpd_milters=unix
 order%sendmail%cf 's/spamass;tidemark-ext/tidemark-ext;spamass/'
 order%postfix%master 's|=\(unix:/run/spamass.sock\),\(.*\)|=\2,\1|'
 workers%sendmail%cf 's/Children=100/Children=1000/'
+workers%sendmail%cf 's/Children=100/Children=0/'
+workers%sendmail%cf '/MaxDaemonChildren/d'
 workers%postfix%master '/^smtp /s/-\( *\)smtpd/101\1smtpd/'
 chroot%postfix%master '/^smtp /s/n\( *\)-\( *\)n/n\1-\2y/'
 chroot%postfix%main 's/^compat.*//' && master '/^smtp /s/n\( *\)-\( *\)n/n\1-\2-/'
@@ -345,7 +347,8 @@ define(`FEATURE', `ifelse(`$1', `no_default_msa', `define(`_NO_MSA_')')')
 define(`DAEMON_OPTIONS', `divert(2)O DaemonPortOptions=$1
 divert(-1)define(`_DPO_')')
 define(`MAILER', `')
-m4wrap(`divert(0)ifdef(`_DPO_', `', `O DaemonPortOptions=Name=MTA
+m4wrap(`divert(0)O MaxDaemonChildren=100
+ifdef(`_DPO_', `', `O DaemonPortOptions=Name=MTA
 ')ifdef(`_NO_MSA_', `', `O DaemonPortOptions=Port=587, Name=MSA, M=E
 ')undivert')
 END
