@@ -218,12 +218,9 @@ used_at_first()
 	check "$1: one more copy" \
 	    gets 1 1 external 192.0.2.9 news@lists.example $to "$bulk"
 	check "$1: is one more" copies_are 8 4
-	check "$1: a neighbour's file is not merged again" \
-	    refused 'was merged before' "$F/files/neighbour-1"
-	check "$1: nor our own" refused 'is our own' "$F/files/own"
-	check "$1: a neighbour's next file" \
-	    tidemark merge "$F/files/neighbour-2"
-	check "$1: is added" copies_are 8 6
+	check "$1: a neighbour's file without a seal is not merged" \
+	    refused 'has no seal' "$F/files/neighbour-2"
+	check "$1: and adds nothing" copies_are 8 4
 	check "$1: our next file" delta_goes_on
 	check "$1: a list of that version's" \
 	    tidemark addresses merge "$F/files/addresses"

@@ -150,16 +150,29 @@ open_parts(struct restoring *r, struct tide_err *err)
 
 /* ---- putting the old aside --------------------------------------------- */
 
+#define STAMP_MAX 48
+#define ASIDES_A_SECOND 100
+
+/* The second restore within a second gets a number. */
 static int
-make_aside(struct restoring *r, const char *stamp, struct tide_err *err)
+make_aside(struct restoring *r, char stamp[STAMP_MAX], struct tide_err *err)
 {
-	if (snprintf(r->aside, sizeof r->aside, "%s/before-restore-%s",
-		r->config.state_dir, stamp) >= (int)sizeof r->aside)
-		return tide_err_set(
-		    err, "%s: the name is too long", r->config.state_dir);
-	if (mkdir(r->aside, 0700) < 0)
-		return tide_err_errno(err, "%s", r->aside);
-	return 0;
+	size_t n = strlen(stamp);
+	unsigned i;
+
+	for (i = 1; i <= ASIDES_A_SECOND; i++) {
+		if (i > 1)
+			(void)snprintf(stamp + n, STAMP_MAX - n, "-%u", i);
+		if (snprintf(r->aside, sizeof r->aside, "%s/before-restore-%s",
+			r->config.state_dir, stamp) >= (int)sizeof r->aside)
+			return tide_err_set(err, "%s: the name is too long",
+			    r->config.state_dir);
+		if (mkdir(r->aside, 0700) == 0)
+			return 0;
+		if (errno != EEXIST)
+			break;
+	}
+	return tide_err_errno(err, "%s", r->aside);
 }
 
 /* On another file system it stays beside where it was. */
@@ -213,7 +226,7 @@ put_aside(struct restoring *r, struct tide_err *err)
 {
 	const time_t now = (time_t)(tide_clock_wall_ms() / 1000);
 	bool live = has_live(r), any = live;
-	char stamp[32] = "", path[TIDE_PATH_MAX];
+	char stamp[STAMP_MAX] = "", path[TIDE_PATH_MAX];
 	struct tm tm;
 	unsigned i;
 
