@@ -49,8 +49,12 @@ OPT      = -O2 -g
 # Defined twice, in different ways, it would be an error.
 FORTIFY  = $(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),, \
 	   -D_FORTIFY_SOURCE=2)
+# Each processor has its own way to guard jumps, and compilers refuse the other.
+MACHINE := $(shell $(CC) -dumpmachine)
+JUMPS    = $(if $(filter x86_64-% i%86-%,$(MACHINE)),-fcf-protection) \
+	   $(if $(filter aarch64-%,$(MACHINE)),-mbranch-protection=standard)
 HARDEN   = -fstack-protector-strong -fstack-clash-protection \
-	   $(FORTIFY) -fcf-protection -fPIE
+	   $(FORTIFY) $(JUMPS) -fPIE
 WERROR   = -Werror
 WARN     = -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes \
 	   -Wmissing-prototypes -Wpointer-arith -Wvla $(WERROR)

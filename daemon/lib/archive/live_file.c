@@ -27,23 +27,24 @@ static const char *const tables[] = LIVE_TABLES;
 
 /*
  * A value of LMDB starts somewhere within a page, behind a page header.  Ours
- * are reserved one page too long, and the region starts on the next page
- * boundary: what gets mapped holds no byte of the B-tree.
+ * are reserved in whole pages of the kernel, and one more: the region starts on
+ * the next page boundary, and what gets mapped holds no byte of the B-tree.
  */
 static size_t
 reserved_length(unsigned region, const struct tide_map_head *head)
 {
-	return tide_map_region_length(region, head) + TIDE_PAGE;
+	return tide_kernel_pages(tide_map_region_length(region, head)) +
+	    tide_page_size();
 }
 
 static size_t
 file_size(const struct tide_map_head *head)
 {
-	size_t sum = 64 * (size_t)TIDE_PAGE; /* meta pages, tree, slack */
+	size_t sum = 64 * tide_page_size(); /* meta pages, tree, slack */
 	unsigned i;
 
 	for (i = 0; i < TIDE_REGIONS; i++)
-		sum += reserved_length(i, head) + TIDE_PAGE;
+		sum += reserved_length(i, head) + tide_page_size();
 	return sum;
 }
 
@@ -52,11 +53,12 @@ int
 tide_live_region_start(struct tide_bytes value, const char **start,
     uint64_t *offset, struct tide_err *err)
 {
+	const size_t page = tide_page_size();
 	uint64_t at, skip;
 
 	if (tide_store_offset(value.data, &at, err) < 0)
 		return -1;
-	skip = (TIDE_PAGE - at % TIDE_PAGE) % TIDE_PAGE;
+	skip = (page - at % page) % page;
 	*start = (const char *)value.data + skip;
 	*offset = at + skip;
 	return 0;
@@ -69,6 +71,7 @@ find_region(struct opening *o, struct tide_txn *txn, unsigned i,
 {
 	struct tide_region_place *place = &o->table.region[i];
 	const char *name = tide_region[i].name, *start;
+	const size_t page = tide_page_size();
 	struct tide_bytes value;
 	int found;
 
@@ -80,13 +83,14 @@ find_region(struct opening *o, struct tide_txn *txn, unsigned i,
 		return o->is_old
 		    ? 0
 		    : tide_err_set(err, "%s: has no region %s", o->path, name);
-	if (value.size < 2 * TIDE_PAGE || value.size % TIDE_PAGE != 0 ||
+	if (value.size < 2 * page || value.size % page != 0 ||
 	    (!o->is_old && value.size != reserved_length(i, head)))
 		return tide_err_set(err, "%s: region %s has %zu bytes, not %zu",
 		    o->path, name, value.size, reserved_length(i, head));
 	if (tide_live_region_start(value, &start, &place->offset, err) < 0)
 		return -1;
-	place->length = value.size - TIDE_PAGE;
+	place->length =
+	    o->is_old ? value.size - page : tide_map_region_length(i, head);
 	(void)snprintf(place->name, sizeof place->name, "%s", name);
 	return 0;
 }

@@ -185,13 +185,13 @@ judge_store(struct opening *o, struct tide_store *store,
 		    "%s: is an LMDB file, but no map of Tidemark's; move it "
 		    "away or set live_file",
 		    o->path);
-	} else if (value.size < 2 * TIDE_PAGE ||
+	} else if (value.size < 2 * tide_page_size() ||
 	    tide_live_region_start(value, &start, &offset, why) < 0) {
 		(void)tide_err_set(why, "%s: its head is damaged", o->path);
 		trust = KEEP_ASIDE;
 	} else {
-		trust =
-		    judge_control(o, start, value.size - TIDE_PAGE, head, why);
+		trust = judge_control(
+		    o, start, value.size - tide_page_size(), head, why);
 	}
 	if (trust == OUTGROWN && o->is_old &&
 	    !read_counter_names(o, txn, head)) {

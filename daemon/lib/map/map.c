@@ -171,7 +171,7 @@ map_region(struct tide_map *map, int fd, const struct tide_map_table *t,
 		    "%s: was made by another version of "
 		    "Tidemark: it has no region %s",
 		    t->live, tide_region[id].name);
-	if (r->offset % TIDE_PAGE != 0 || r->length == 0 ||
+	if (r->offset % tide_page_size() != 0 || r->length == 0 ||
 	    r->offset > (uint64_t)st.st_size ||
 	    r->length > (uint64_t)st.st_size - r->offset)
 		return tide_err_set(err,
@@ -235,8 +235,8 @@ is_wanted(const struct attached *a, unsigned id)
 
 /* Counters of an old map are as long as there are names. */
 static int
-check_length(const struct attached *a, const struct tide_map_table *t,
-    unsigned id, struct tide_err *err)
+check_length(struct attached *a, const struct tide_map_table *t, unsigned id,
+    struct tide_err *err)
 {
 	size_t want = tide_map_region_length(id, &a->head);
 
@@ -244,6 +244,11 @@ check_length(const struct attached *a, const struct tide_map_table *t,
 		want = tide_pages(tide_counters_bytes(a->counter_names));
 	if (a->map.length[id] == want)
 		return 0;
+	/* an old map knows only what was reserved */
+	if (a->is_old && a->map.length[id] == tide_kernel_pages(want)) {
+		a->map.length[id] = want;
+		return 0;
+	}
 	return tide_err_set(err, "%s: region %s is %zu bytes long, not %zu",
 	    t->live, tide_region[id].name, a->map.length[id], want);
 }
