@@ -174,10 +174,47 @@ each_bucket(const struct charge *c, enum tide_group group, uint32_t drops,
 	return any;
 }
 
+/* ---- whose bans may come of it ----------------------------------------- */
+
+static bool
+key_is_banned(const struct tide_key *key, uint64_t now, struct tide_ban *ban)
+{
+	return tide_bans_find(session.map->bans,
+		   session.map->flow->head->secret, key, now, ban) &&
+	    tide_ban_is_in(ban, session_profile()->name);
+}
+
+static bool
+client_is_banned(const struct charge *c, uint64_t now, struct tide_ban *ban)
+{
+	return c->has_client &&
+	    tide_bans_find_client(session.map->bans,
+		session.map->flow->head->secret, &c->ip,
+		session_profile()->name, now, ban);
+}
+
+/*
+ * A client that is banned makes no bans on the senders that it writes into
+ * its envelopes; and an attempt in spite of a ban lengthens that one, if it
+ * stands on that very sender.
+ */
+static bool
+may_ban(const struct charge *c, enum tide_group group)
+{
+	uint64_t now = tide_map_now_ms(session.map);
+	struct tide_ban ban;
+
+	if (tide_group_is_ip(group))
+		return true;
+	if (group == TIDE_SBSENDER)
+		return c->has_sender && key_is_banned(&c->sender, now, &ban);
+	return !client_is_banned(c, now, &ban);
+}
+
 bool
 charge_group(const struct charge *c, enum tide_group group, uint32_t drops)
 {
-	return is_charged(c, group) &&
+	return is_charged(c, group) && may_ban(c, group) &&
 	    each_bucket(c, group, drops, add_drops) &&
 	    session_profile()->group[group].mode == TIDE_MODE_ENFORCE;
 }
@@ -190,14 +227,6 @@ charge_is_full(const struct charge *c, enum tide_group group)
 }
 
 /* ---- bans -------------------------------------------------------------- */
-
-static bool
-key_is_banned(const struct tide_key *key, uint64_t now, struct tide_ban *ban)
-{
-	return tide_bans_find(session.map->bans,
-		   session.map->flow->head->secret, key, now, ban) &&
-	    tide_ban_is_in(ban, session_profile()->name);
-}
 
 bool
 charge_banned(const struct charge *c, struct tide_ban *ban)
@@ -212,10 +241,7 @@ charge_banned(const struct charge *c, struct tide_ban *ban)
 		key_is_banned(&c->address, now, ban) ||
 		key_is_banned(&c->domain, now, ban)))
 		return true;
-	return c->has_client &&
-	    tide_bans_find_client(session.map->bans,
-		session.map->flow->head->secret, &c->ip,
-		session_profile()->name, now, ban);
+	return client_is_banned(c, now, ban);
 }
 
 /* ---- recipients -------------------------------------------------------- */

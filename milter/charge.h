@@ -6,6 +6,9 @@
  * list, nor while the bypass is on; the null sender is charged to the IP
  * groups only, unless it is authenticated; postmaster and abuse can always be
  * written to.
+ *
+ * A banned client is charged for its guesses and its mail, but not the senders
+ * that it names: or one client could have thousands of them banned.
  */
 #ifndef MILTER_CHARGE_H
 #define MILTER_CHARGE_H

@@ -91,6 +91,8 @@ decide(void *arg, size_t i, struct tide_ban *ban, const struct tide_ban *old)
 	if (old != NULL)
 		change->before = *old;
 	outcome = tide_ban_settle(ban, old, &terms);
+	if (outcome == TIDE_BAN_VOID)
+		return TIDE_BAN_LEAVE;
 	change->first = outcome == TIDE_BAN_MADE;
 	change->settled = *ban;
 	return outcome == TIDE_BAN_KNOWN ? TIDE_BAN_LEAVE : TIDE_BAN_STORE;

@@ -116,8 +116,8 @@ announce(struct collector *c, struct ban_work *w)
 	char until[32];
 
 	w->ticket = 0;
-	if (w->lifted)
-		return;
+	if (w->lifted || ban->length == 0)
+		return; /* lifted, or none was made of it */
 	publish_ban(c, ban);
 	tide_count_profile(
 	    c->map->counters, w->profile, TIDE_COUNT_BANS_MADE, 1);

@@ -38,6 +38,7 @@ static const char usage[] =
     "  --retry             dial again when a connection is lost\n"
     "  --together          open all connections before the first message\n"
     "  --abort             give each message up after its recipients\n"
+    "  --unknown           the mail server knows none of the recipients\n"
     "  --replies           refused recipients and why, on stderr\n"
     "  --json              the end line as JSON\n"
     "  --quiet             nothing but the end line\n";
@@ -53,6 +54,7 @@ static const struct option longs[] = {
 	{ "retry", no_argument, NULL, 'R' },
 	{ "together", no_argument, NULL, 'T' },
 	{ "abort", no_argument, NULL, 'B' },
+	{ "unknown", no_argument, NULL, 'N' },
 	{ "replies", no_argument, NULL, 'S' },
 	{ "json", no_argument, NULL, 'J' },
 	{ "quiet", no_argument, NULL, 'Q' },
@@ -170,6 +172,8 @@ set_flag(struct replay_plan *plan, int option, bool *json)
 		return plan->together = true;
 	case 'B':
 		return plan->abort = true;
+	case 'N':
+		return plan->unknown = plan->abort = true;
 	case 'S':
 		return plan->replies = true;
 	case 'J':

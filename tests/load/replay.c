@@ -205,7 +205,8 @@ send_recipients(const struct lane *l, struct envelope *e)
 	size_t taken = 0;
 
 	for (size_t i = 0; i < e->n_to; i++) {
-		a = mta_rcpt(l->mta, e->to[i]);
+		a = l->all->plan->unknown ? mta_rcpt_rejected(l->mta, e->to[i])
+					  : mta_rcpt(l->mta, e->to[i]);
 		e->refused[i] = mta_refuses(a);
 		if (e->refused[i] && l->all->plan->replies)
 			fprintf(stderr, "%s: %s\n", e->to[i], mta_text(l->mta));

@@ -28,6 +28,7 @@ struct replay_plan {
 	bool retry;	/* dial again when a connection is lost */
 	bool together;	/* open every connection before the first message */
 	bool abort;	/* give messages up after their recipients */
+	bool unknown;	/* nobody knows its recipients */
 	bool replies;	/* show why recipients were refused */
 	bool quiet;	/* say nothing about lost connections */
 	int timeout_ms; /* for every wait */

@@ -93,7 +93,8 @@ tide_ban_settle(struct tide_ban *new, const struct tide_ban *old,
 		new->until_ms =
 		    terms->now_ms + sooner(terms->lasts_ms, terms->most_ms);
 	if (old == NULL || old->until_ms <= terms->now_ms)
-		return TIDE_BAN_MADE;
+		return new->group == TIDE_SBSENDER ? TIDE_BAN_VOID
+						   : TIDE_BAN_MADE;
 	join(new, old, terms);
 	return TIDE_BAN_LENGTHENED;
 }

@@ -162,7 +162,8 @@ struct tide_ban_terms {
 enum tide_ban_outcome {
 	TIDE_BAN_MADE,	     /* none stood */
 	TIDE_BAN_LENGTHENED, /* one stood: what stands now is of both */
-	TIDE_BAN_KNOWN	     /* this very overflow is in it: as it is stored */
+	TIDE_BAN_KNOWN,	     /* this very overflow is in it: as it is stored */
+	TIDE_BAN_VOID	     /* it would only lengthen one, and none stands */
 };
 
 /*

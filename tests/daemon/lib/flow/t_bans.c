@@ -786,6 +786,21 @@ settle(struct tide_ban *ban, const struct coming *c, const struct tide_ban *old,
 	return tide_ban_settle(ban, old, &terms);
 }
 
+/* An attempt in spite of a ban lengthens it; it makes none. */
+static void
+attempts_make_none(void)
+{
+	const struct tide_ban_terms terms = { T0 + 10, HOUR, 50 * HOUR };
+	struct tide_ban ended = ban_of("a@x", T0 + 10), new;
+
+	new = ban_of("a@x", 0);
+	new.group = TIDE_SBSENDER;
+	CHECK_INT(tide_ban_settle(&new, NULL, &terms), TIDE_BAN_VOID);
+	CHECK_INT(tide_ban_settle(&new, &ended, &terms), TIDE_BAN_VOID);
+	ended.until_ms++;
+	CHECK_INT(tide_ban_settle(&new, &ended, &terms), TIDE_BAN_LENGTHENED);
+}
+
 static void
 settled(void)
 {
@@ -988,6 +1003,7 @@ CHECK_CASES({ "publish, find, withdraw", publish_find_withdraw },
     { "a reader never sees a torn ban", never_torn },
     { "a ban that stands is found at every moment", never_missed },
     { "the archive stores, replaces, deletes", stored_and_deleted },
+    { "an attempt in spite of a ban makes none", attempts_make_none },
     { "a ban on top of another", settled },
     { "an overflow told again changes nothing", told_again },
     { "lengthened up to the most", lengthened_to_the_most },

@@ -1,0 +1,43 @@
+#!/bin/sh
+# t_ban_room.sh - an outsider who makes up senders takes nobody's place among
+# the bans: not while its own client is banned, and not otherwise.
+#
+# takes: 4s
+# shellcheck disable=SC2016 # perl, by intent
+set -u
+. tests/lib/tap.sh
+. tests/lib/daemon.sh
+
+# guess CLIENT NAME SENDERS - each tries three recipients that nobody knows.
+guess()
+{
+	perl -e 'for $i (1 .. $ARGV[1]) {
+		print "From a Mon Mar  3 07:52:10 2025\nReturn-Path: " .
+		    "<$ARGV[0]$i\@x.example>\nTo: no\@example.org\n\nx\n\n"
+		    for 1 .. 3 }' "$2" "$3" >"$D/guesses"
+	"$FEED" -s "local:$D/run/external.sock" -n $((3 * $3)) -m 50 \
+	    --client "$1" --daemon X --unknown --quiet "$D/guesses" \
+	    >"$D/feed" 2>&1
+	return 0
+}
+bans() { tidemark banned | grep -c "$1"; }
+
+daemon_conf 'max_bans = 64' '[profile external]' 'unsender_mode = enforce' \
+    'unsender_limit = 2/1h' 'unsender_leak = 1h' 'unsender_ban = 1h' \
+    'sbsender_mode = enforce' 'sbsender_limit = 2/1h' 'sbsender_leak = 1h' \
+    'sbsender_ban = 1h'
+check "starts" daemon_start
+check "guessing" guess 192.0.2.1 one 1
+is_banned() { tidemark banned "$1" >/dev/null; }
+check "bans a sender" within 30 is_banned one1@x.example
+
+# ---- a banned client ---------------------------------------------------------
+
+check "a client is banned" tidemark ban 198.51.100.9
+guess 198.51.100.9 quiet 3
+sends 0 9 external quiet1@x.example 198.51.100.9
+check "the guesses of others are counted" guess 192.0.2.1 two 1
+check "and ban" within 30 is_banned two1@x.example
+check "but a banned client bans no senders" \
+    eval '[ "$(bans quiet)" -eq 0 ] && ! tidemark bucket list | grep quiet'
+tap_end
