@@ -9,6 +9,9 @@
 #define DAEMON_DAEMON_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 #include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
@@ -22,7 +25,9 @@ struct options {
 	const char *runtime; /* the collector's: where config is published */
 	int control_fd;
 	int ready_fd;
-	bool keep_sockets; /* the service manager does, over a restart */
+	bool map_aside;	    /* the collector's: do not use the map there is */
+	unsigned silent_ms; /* a collector silent for so long is killed */
+	bool keep_sockets;  /* the service manager does, over a restart */
 	char *warnings; /* of the settings, to be logged: one a line, or NULL */
 };
 
@@ -32,6 +37,7 @@ struct ground {
 	int milter_fd[TIDE_PROFILES_MAX];
 	int policy_fd[TIDE_POLICIES_MAX];
 	int alive_fd[2];	 /* ends when nobody comes after us; or -1 */
+	bool map_aside;		 /* the next collector is to put it aside */
 	char bin[TIDE_PATH_MAX]; /* the folder of our own program */
 };
 int prepare_ground(const struct options *, const struct tide_config *,
@@ -46,12 +52,30 @@ void exec_collector(const struct options *, const struct tide_config *,
 void
 exec_acceptor(const struct tide_config *, const struct ground *, int ready_fd);
 
+/* Workers that a killed acceptor has left to us must not outlive us. */
+void kill_orphans(pid_t collector);
+
 /* sockets.c: listening sockets, those that were kept for us or new ones; -1
  * with a sentence. */
 int listen_milter(const struct tide_profile *, struct tide_err *);
 int listen_policy(const struct tide_policy *, struct tide_err *);
 int listen_control(const struct tide_config *, struct tide_err *);
 void unlink_socket(const char *address);
+
+/* beats.c: does the collector still move? */
+struct beats {
+	uint64_t started_ms, heard_ms, checked_ms; /* monotonic */
+	bool begun, ready;
+	unsigned row; /* so many in a row were killed for their silence */
+};
+void beats_begin(struct beats *, uint64_t now);
+void beats_hear(struct beats *, const char *, size_t, uint64_t now);
+/* To be asked several times in limit_ms. */
+bool beats_are_missing(struct beats *, unsigned limit_ms, uint64_t now);
+void beats_note_kill(struct beats *, uint64_t now);
+/* True once after two in a row. */
+bool beats_blame_map(struct beats *);
+bool beats_waits_for_disk(pid_t);
 
 /* notify.c: systemd's protocol, without its library. */
 void notify(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

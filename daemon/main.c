@@ -32,7 +32,9 @@ enum {
 	OPT_RUNTIME,
 	OPT_CONTROL,
 	OPT_READY,
-	OPT_KEEP
+	OPT_KEEP,
+	OPT_ASIDE,
+	OPT_SILENT
 };
 
 static const struct option longopts[] = {
@@ -48,6 +50,9 @@ static const struct option longopts[] = {
 	{ "runtime", required_argument, NULL, OPT_RUNTIME },
 	{ "control-fd", required_argument, NULL, OPT_CONTROL },
 	{ "ready-fd", required_argument, NULL, OPT_READY },
+	{ "map-aside", no_argument, NULL, OPT_ASIDE },
+	/* for tests */
+	{ "silent-ms", required_argument, NULL, OPT_SILENT },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -110,6 +115,12 @@ parse_options(int argc, char **argv, struct options *o)
 		case 'h':
 			say_and_exit(usage);
 			break;
+		case OPT_ASIDE:
+			o->map_aside = true;
+			break;
+		case OPT_SILENT:
+			o->silent_ms = (unsigned)strtoul(optarg, NULL, 10);
+			break;
 		case OPT_KEEP:
 			o->keep_sockets = true;
 			break;
@@ -140,7 +151,9 @@ parse_options(int argc, char **argv, struct options *o)
 int
 main(int argc, char **argv)
 {
-	struct options o = { .control_fd = -1, .ready_fd = -1 };
+	struct options o = {
+		.control_fd = -1, .ready_fd = -1, .silent_ms = 30000
+	};
 	struct tide_config config;
 	char root[4096];
 	bool test = parse_options(argc, argv, &o);

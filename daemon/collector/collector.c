@@ -2,6 +2,7 @@
  * collector - start up, keep the pulse, end in good order.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +28,17 @@
 #include "tidemark/shared/counters.h"
 
 #define PULSE_MS 5	     /* a new key's first drop shows after so long */
+#define TELL_MS 500	     /* between signs of life to the supervisor */
 #define PREDECESSOR_MS 15000 /* how long an ending one may take */
+
+/* PROTOCOL beats (supervisor/beats.c).  One that does not listen any more is
+ * gone, and we shall be told. */
+static void
+tell_supervisor(const struct collector *c, const char *byte)
+{
+	if (c->options->ready_fd >= 0)
+		(void)!write(c->options->ready_fd, byte, 1);
+}
 
 /* ---- opening ----------------------------------------------------------- */
 
@@ -56,8 +67,10 @@ open_archive(struct collector *c, struct tide_err *err)
 static int
 open_everything(struct collector *c, struct tide_err *err)
 {
-	if (lock_state(c, err) < 0 || open_archive(c, err) < 0 ||
-	    map_open(c, err) < 0)
+	if (lock_state(c, err) < 0 || open_archive(c, err) < 0)
+		return -1;
+	tell_supervisor(c, "."); /* B1 */
+	if (map_open(c, err) < 0)
 		return -1;
 	settled_open(c);
 	if (keeper_open(c, err) < 0 || reputation_open(c, err) < 0 ||
@@ -68,6 +81,8 @@ open_everything(struct collector *c, struct tide_err *err)
 	atomic_store(&c->map->control->generation, c->generation);
 	atomic_store(&c->map->control->collector_pid, (uint32_t)getpid());
 	tide_count(c->map->counters, TIDE_COUNT_COLLECTOR_STARTS, 1);
+	if (c->options->map_aside)
+		tide_count(c->map->counters, TIDE_COUNT_MAPS_SET_ASIDE, 1);
 	return map_publish(c, err);
 }
 
@@ -76,8 +91,15 @@ open_everything(struct collector *c, struct tide_err *err)
 static void
 beat(struct collector *c)
 {
-	atomic_store_explicit(&c->map->control->pulse_ms, tide_clock_mono_ms(),
-	    memory_order_relaxed);
+	static uint64_t told_ms;
+	uint64_t now = tide_clock_mono_ms();
+
+	atomic_store_explicit(
+	    &c->map->control->pulse_ms, now, memory_order_relaxed);
+	if (now < told_ms + TELL_MS)
+		return;
+	told_ms = now;
+	tell_supervisor(c, "."); /* B3 */
 }
 
 static void
@@ -99,16 +121,6 @@ wait_a_beat(struct collector *c, const sigset_t *signals)
 	if (sig == SIGHUP)
 		want_reload(c);
 	return sig == SIGTERM || sig == SIGINT;
-}
-
-static void
-tell_ready(const struct collector *c)
-{
-	if (c->options->ready_fd < 0)
-		return;
-	if (write(c->options->ready_fd, "1", 1) != 1)
-		tide_log(TIDE_LOG_WARNING, "the supervisor does not listen");
-	(void)close(c->options->ready_fd);
 }
 
 static void
@@ -135,7 +147,7 @@ run(struct collector *c, const sigset_t *signals)
 		tide_log(TIDE_LOG_ERROR, "cannot start threads");
 		return EX_OSERR;
 	}
-	tell_ready(c);
+	tell_supervisor(c, "1"); /* B2 */
 	do {
 		beat(c);
 		keeper_round(c);
@@ -169,6 +181,10 @@ collect(const struct options *options)
 	sigaddset(&signals, SIGHUP);
 	(void)sigprocmask(SIG_BLOCK, &signals, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
+	if (options->ready_fd >= 0) { /* no hook's, and nobody to wait for */
+		(void)fcntl(options->ready_fd, F_SETFD, FD_CLOEXEC);
+		(void)fcntl(options->ready_fd, F_SETFL, O_NONBLOCK);
+	}
 	if (options->runtime == NULL ||
 	    tide_config_published(
 		options->runtime, &c.config, &c.generation, &err) < 0) {

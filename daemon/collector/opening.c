@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../daemon.h"
 #include "collector.h"
 #include "tidemark/archive/archive.h"
 #include "tidemark/archive/carried.h"
@@ -329,11 +330,25 @@ replace_outgrown(struct collector *c, const char *why, struct tide_err *err)
 	return rc;
 }
 
+/* The supervisor says that two before us went round in it for ever. */
+static int
+heed_supervisor(struct collector *c, struct tide_err *err)
+{
+	char path[TIDE_PATH_MAX];
+
+	if (!c->options->map_aside ||
+	    access(tide_config_live(&c->config, path, sizeof path), F_OK) != 0)
+		return 0;
+	return put_aside(c, "two collectors in a row hung with this map", err);
+}
+
 int
 map_open(struct collector *c, struct tide_err *err)
 {
 	struct tide_err why;
 
+	if (heed_supervisor(c, err) < 0)
+		return -1;
 	switch (
 	    tide_live_open(&c->config, &c->archive.key, false, &c->map, &why)) {
 	case TIDE_LIVE_RESUMED:

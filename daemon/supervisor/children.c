@@ -1,7 +1,8 @@
 /*
- * children - the command lines of collector and acceptor.
+ * children - the command lines of collector and acceptor; orphans.
  */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -38,6 +39,8 @@ exec_collector(const struct options *options, const struct tide_config *config,
 	argv[n++] = pass_on(g->control_fd, control);
 	argv[n++] = "--ready-fd";
 	argv[n++] = pass_on(ready_fd, ready);
+	if (g->map_aside)
+		argv[n++] = "--map-aside";
 	if (options->root != NULL) {
 		argv[n++] = "--root";
 		argv[n++] = options->root;
@@ -93,4 +96,18 @@ exec_acceptor(
 	}
 	argv[n] = NULL;
 	(void)execv(program, (char *const *)(uintptr_t)argv);
+}
+
+void
+kill_orphans(pid_t collector)
+{
+	FILE *f = fopen("/proc/thread-self/children", "re");
+	int pid;
+
+	if (f == NULL)
+		return;
+	while (fscanf(f, "%d", &pid) == 1)
+		if (pid != (int)collector)
+			(void)kill(pid, SIGKILL);
+	(void)fclose(f);
 }

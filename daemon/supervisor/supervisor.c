@@ -74,6 +74,8 @@ static struct {
 	const struct tide_config *config;
 	struct child child[ROLES];
 	struct ground ground;
+	struct beats beats; /* the collector's */
+	bool told_disk;
 	sigset_t open_mask;
 	bool told_ready;
 	bool stopping;
@@ -121,6 +123,10 @@ start(enum role role)
 	int fds[2];
 
 	c->start_at_ms = tide_clock_mono_ms() + BACKOFF_MOST_MS;
+	if (role == COLLECTOR) {
+		beats_begin(&sv.beats, tide_clock_mono_ms());
+		sv.ground.map_aside = beats_blame_map(&sv.beats);
+	}
 	if (pipe2(fds, O_CLOEXEC) < 0) {
 		tide_log(TIDE_LOG_ERROR, "pipe: %s", strerror(errno));
 		return;
@@ -207,19 +213,50 @@ static void
 hear_ready(enum role role)
 {
 	struct child *c = &sv.child[role];
-	char byte;
+	char bytes[64];
+	ssize_t n = read(c->ready_fd, bytes, sizeof bytes);
 
-	if (read(c->ready_fd, &byte, 1) == 1)
-		c->ready = true;
+	if (role == COLLECTOR && n > 0) {
+		beats_hear(&sv.beats, bytes, (size_t)n, tide_clock_mono_ms());
+		sv.told_disk = false;
+		if (c->ready || !sv.beats.ready)
+			return; /* nothing new */
+	} else {
+		forget_ready_fd(c);
+	}
+	c->ready = n > 0;
 	if (role == COLLECTOR)
 		sv.child[ACCEPTOR].start_at_ms = 0; /* there is a map now */
-	forget_ready_fd(c);
 	if (sv.child[ACCEPTOR].ready && !sv.told_ready) {
 		sv.told_ready = true;
 		notify("READY=1\nMAINPID=%d", (int)getpid());
 	}
 	if (sv.child[COLLECTOR].ready && sv.child[ACCEPTOR].ready)
 		notify("STATUS=collector and acceptor are running");
+}
+
+/* PROTOCOL beats, S1 */
+static void
+check_beats(uint64_t now)
+{
+	pid_t pid = sv.child[COLLECTOR].pid;
+
+	if (pid <= 0 ||
+	    !beats_are_missing(&sv.beats, sv.options->silent_ms, now))
+		return;
+	if (beats_waits_for_disk(pid)) {
+		if (!sv.told_disk)
+			tide_log(TIDE_LOG_ERROR,
+			    "the collector waits for its disk, for %u s now",
+			    sv.options->silent_ms / 1000);
+		sv.told_disk = true;
+		return;
+	}
+	tide_log(TIDE_LOG_ERROR,
+	    "the collector has given no sign of life for %u s: killed",
+	    sv.options->silent_ms / 1000);
+	beats_note_kill(&sv.beats, now);
+	(void)kill(pid, SIGKILL);
 }
 
 static void
@@ -242,7 +279,7 @@ sooner(uint64_t a, uint64_t b)
 static int
 start_what_is_due(uint64_t now)
 {
-	uint64_t wait = 60000;
+	uint64_t wait = sv.options->silent_ms / 4;
 	unsigned watchdog = notify_watchdog_ms();
 	unsigned role;
 
@@ -325,21 +362,6 @@ grace(void)
 	return now.shutdown_grace;
 }
 
-/* Workers that a killed acceptor has left to us must not outlive us. */
-static void
-kill_orphans(void)
-{
-	FILE *f = fopen("/proc/thread-self/children", "re");
-	int pid;
-
-	if (f == NULL)
-		return;
-	while (fscanf(f, "%d", &pid) == 1)
-		if (pid != (int)sv.child[COLLECTOR].pid)
-			(void)kill(pid, SIGKILL);
-	(void)fclose(f);
-}
-
 static bool
 is_kept(void)
 {
@@ -379,6 +401,7 @@ run_until_stopped(void)
 	while (got_term == 0) {
 		wait_for_something(start_what_is_due(tide_clock_mono_ms()));
 		reap();
+		check_beats(tide_clock_mono_ms());
 		if (got_hup)
 			reload();
 		notify("WATCHDOG=1");
@@ -391,7 +414,7 @@ run_until_stopped(void)
 		reap();
 	}
 	if (!is_kept())
-		kill_orphans();
+		kill_orphans(sv.child[COLLECTOR].pid);
 	signal_child(COLLECTOR, SIGTERM);
 	sv.stop_by_ms = tide_clock_mono_ms() + STOP_MARGIN_MS;
 	while (sv.child[COLLECTOR].pid > 0) {

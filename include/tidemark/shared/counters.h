@@ -225,6 +225,10 @@ X(SHARE_WAITS, share_waits, PROFILE, ACCEPTOR, \
 X(ACCEPTOR_STARTS, acceptor_starts, GLOBAL, ACCEPTOR, \
     "starts of the acceptor", \
     "One a start of the daemon. More: it died; the log says of what") \
+X(MAPS_SET_ASIDE, maps_set_aside, GLOBAL, COLLECTOR, \
+    "live maps put aside because two collectors in a row hung", \
+    "Should never move. The map is kept as live.mdb.damaged: report it as a " \
+    "bug, with the log") \
 X(COLLECTOR_STARTS, collector_starts, GLOBAL, COLLECTOR, \
     "starts of the collector", \
     "One a start of the daemon. More: it died; the log says of what") \
