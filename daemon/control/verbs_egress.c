@@ -91,6 +91,7 @@ do_egress_poll(struct collector *c, int fd, const struct tide_line *line)
 		tide_line_add_number(
 		    &out, tide_egress_kind_name[i], k.generation[i]);
 	tide_line_add_number(&out, "settings", k.settings);
+	tide_line_add_number(&out, "now_ms", tide_map_now_ms(c->map));
 	if (tide_line_send(&out, fd) == 0)
 		say_ok(fd);
 }

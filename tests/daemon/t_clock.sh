@@ -139,17 +139,22 @@ banned() { sends 0 1 external bad@x.example; }
 check "a ban of half an hour" tidemark ban bad@x.example --for 30min
 check "a bypass of half an hour, of which nobody is told here" \
     tidemark bypass on --for 30min
+check "a denied network of half an hour" \
+    tidemark egress deny add 198.51.100.0/24 --for 30min
 clock $((10 * year))
 doubted() { tidemark status | grep -q '^clock .* ahead of what was expected'; }
 check "ten years ahead, the clock is doubted" within 15 doubted
 check "which is logged" within 15 grep -q \
     'the clock is 315360000 s ahead of what was expected' "$D/log"
+denies() { tidemark egress show | grep -q 198.51.100.0-; }
+check "a denied network stays denied" denies
 check "a bypass stands" tidemark bypass status
 check "and ends by hand" tidemark bypass off
 check "a ban stands" banned
 check "and is shown" tidemark banned bad@x.example
 check "also after a collector has begun anew" collector_anew
 check "when it stands" banned
+check "and the network is denied" denies
 check "no window is gone" found right ahead again back far home
 check "starts without its map" eval \
     'daemon_stop; rm -f "$D/state/live.mdb" "$D"/run/*; daemon_start'

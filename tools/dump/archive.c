@@ -64,6 +64,7 @@ put_meta(void *arg, struct tide_bytes key, struct tide_bytes value,
     struct tide_err *err)
 {
 	struct dump *d = arg;
+	struct tide_stored_clock clock;
 	struct head_start head;
 	char name[16] = "", profile[TIDE_NAME_MAX] = "";
 
@@ -80,6 +81,11 @@ put_meta(void *arg, struct tide_bytes key, struct tide_bytes value,
 		fact_begin(d, "manifest");
 		fact_text(d, "key", name);
 		fact_number(d, "size", value.size);
+		fact_end(d);
+	} else if (key_is(key, "clock") && value.size == sizeof clock) {
+		memcpy(&clock, value.data, sizeof clock);
+		fact_begin(d, "clock");
+		fact_time(d, "settled", clock.settled_ms);
 		fact_end(d);
 	} else if (key.size == 16 && memcmp(key.data, "profile ", 8) == 0 &&
 	    value.size == TIDE_NAME_MAX) {

@@ -27,7 +27,7 @@
 #define POLL_MS 2000u
 #define AWAY_S 2
 #define LISTINGS 5	   /* tries for a list that did not change meanwhile */
-#define CLOCK_STEP_MS 2000 /* until= is wall time, the kernel counts its own */
+#define CLOCK_STEP_MS 2000 /* until= is our time, the kernel counts its own */
 
 struct follow {
 	const struct tool *tool;
@@ -39,9 +39,26 @@ struct follow {
 	struct tide_egress_plan plan;
 	uint64_t handle;	     /* of the table as we made it */
 	char applied[TIDE_NAME_MAX]; /* its name; "" before the first time */
-	int64_t clock;		     /* wall time less monotonic */
+	int64_t lack;		     /* boot time's, to the daemon's; or 0 */
+	int64_t clock;		     /* our time less monotonic */
 	bool away;		     /* the daemon; said once */
 };
+
+/* By the daemon's time, which no clock step moves (base/clock.h). */
+static uint64_t
+time_now(const struct follow *f)
+{
+	return f->lack != 0
+	    ? (uint64_t)((int64_t)tide_clock_boot_ms() + f->lack)
+	    : tide_clock_wall_ms();
+}
+
+static void
+take_time(struct follow *f, uint64_t now_ms)
+{
+	if (now_ms != 0) /* a daemon of 0.2 does not say */
+		f->lack = (int64_t)now_ms - (int64_t)tide_clock_boot_ms();
+}
 
 /* ---- from the daemon --------------------------------------------------- */
 
@@ -106,6 +123,7 @@ poll_lists(struct follow *f, uint64_t wait_ms)
 			f->generation[i] = tide_line_number(
 			    &ask.line, tide_egress_kind_name[i], 0);
 		f->settings = tide_line_number(&ask.line, "settings", 0);
+		take_time(f, tide_line_number(&ask.line, "now_ms", 0));
 	}
 	ask_close(&ask);
 	return a == ANSWER_DONE ? TOOL_OK : TOOL_ERROR;
@@ -151,8 +169,8 @@ make_plan(const struct follow *f, struct tide_egress_plan *plan)
 			room = egress_list_add(&all, &f->list[i].entry[k]);
 	if (!room)
 		code = TOOL_ERROR; /* said by then */
-	else if (tide_egress_plan(plan, all.entry, all.count,
-		     tide_clock_wall_ms(), &err) < 0)
+	else if (tide_egress_plan(
+		     plan, all.entry, all.count, time_now(f), &err) < 0)
 		complain("%s", err.text);
 	else
 		code = TOOL_OK;
@@ -211,7 +229,7 @@ replace_table(
 		return tide_err_errno(err, "no memory for the rules");
 	if (there == 1 && strcmp(old, f->config.egress_table) != 0)
 		(void)fprintf(out, "delete table inet %s\n", old);
-	egress_rules(out, &f->config, plan, &counts, tide_clock_wall_ms());
+	egress_rules(out, &f->config, plan, &counts, time_now(f));
 	return run_stream(out, &text, err);
 }
 
@@ -226,8 +244,7 @@ send_changes(
 
 	if (out == NULL)
 		return -1;
-	n = egress_rules_changes(
-	    out, &f->config, &f->plan, plan, tide_clock_wall_ms());
+	n = egress_rules_changes(out, &f->config, &f->plan, plan, time_now(f));
 	if (n > 0)
 		return run_stream(out, &text, err) < 0 ? -1 : (int)n;
 	(void)fclose(out);
@@ -288,21 +305,21 @@ apply_all(struct follow *f, struct tide_egress_plan *plan)
 /* ---- following --------------------------------------------------------- */
 
 static int64_t
-clock_now(void)
+clock_now(const struct follow *f)
 {
-	return (int64_t)tide_clock_wall_ms() - (int64_t)tide_clock_mono_ms();
+	return (int64_t)time_now(f) - (int64_t)tide_clock_mono_ms();
 }
 
 /* Has somebody taken or replaced our table, or set the clock? */
 static bool
 is_disturbed(struct follow *f)
 {
-	int64_t step = clock_now() - f->clock;
+	int64_t step = clock_now(f) - f->clock;
 	struct tide_err err;
 	uint64_t handle;
 
 	if (step > CLOCK_STEP_MS || step < -CLOCK_STEP_MS) {
-		f->clock = clock_now();
+		f->clock = clock_now(f);
 		return true;
 	}
 	if (kernel_table(f->applied, &handle, &err) == 1 && handle == f->handle)
@@ -417,7 +434,7 @@ egress_apply(const struct tool *t, const struct egress_options *o)
 	int code;
 
 	f.tool = t;
-	f.clock = clock_now();
+	f.clock = clock_now(&f);
 	if (tool_config(t, &f.config) < 0)
 		return TOOL_ERROR;
 	code = begin(&f, &plan);
@@ -447,8 +464,7 @@ egress_show(const struct tool *t)
 		return TOOL_ERROR;
 	code = begin(&f, &plan);
 	if (code == TOOL_OK)
-		egress_rules(
-		    stdout, &f.config, &plan, &none, tide_clock_wall_ms());
+		egress_rules(stdout, &f.config, &plan, &none, time_now(&f));
 	tide_egress_plan_free(&plan);
 	return code;
 }
