@@ -180,6 +180,15 @@ sed -i 's/^max_workers.*/&\nworker_idle = 1s/' "$conf"
 tidemark reload >/dev/null
 check "a stopped worker is killed" within 30 more workers_stuck "$was"
 hang_up
+conf ''
+sed -i 's/^max_workers.*/&\nworker_silent = 200ms/' "$conf"
+tidemark reload >/dev/null
+was=$(counter policy_closed)
+open
+check "a connection without any request is closed" \
+    within 30 more policy_closed "$was"
+check "and that is told" grep -q 'no request within worker_silent' "$D/log"
+hang_up
 with ''
 
 # ---- many, and killed at random --------------------------------------------
