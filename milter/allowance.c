@@ -132,6 +132,33 @@ client_hash(const struct tide_ip *ip)
 	return tide_hash(session.map->key, key.text, key.length);
 }
 
+static void
+set_keys(struct allowance *a, const struct tide_key *account)
+{
+	uint32_t i;
+
+	for (i = 0; i < a->limits; i++)
+		a->limit[i].key = account_hash(account,
+		    i == 0 ? TIDE_ACCOUNT_TOKENS : TIDE_ACCOUNT_ALSO + i - 1);
+}
+
+/*
+ * The account finds no room: its client is charged, under the same limits.
+ * Clients have places that made-up senders cannot take (tokens.h).
+ */
+static bool
+turn_to_client(struct allowance *a)
+{
+	struct tide_key key;
+
+	if (a->by_client || a->paid > 0 || !session.charge.has_client)
+		return false;
+	tide_key_client(&session.charge.ip, 64, &key);
+	set_keys(a, &key);
+	a->by_client = true;
+	return true;
+}
+
 static uint64_t
 first_level(const struct allowance *a, uint64_t now)
 {
@@ -152,7 +179,6 @@ allowance_begin(struct allowance *a, const struct charge *c, const char *sender,
 	enum tide_key_source source;
 	struct tide_key account;
 	struct tide_err err;
-	uint32_t i;
 
 	allowance_clear(a);
 	if (session.map == NULL || c->exempt || session.bystander)
@@ -167,9 +193,7 @@ allowance_begin(struct allowance *a, const struct charge *c, const char *sender,
 		return;
 	a->tokens = p->tokens_mode != TIDE_MODE_OFF &&
 	    find_allowance(a, c, source, &account);
-	for (i = 0; i < a->limits; i++)
-		a->limit[i].key = account_hash(&account,
-		    i == 0 ? TIDE_ACCOUNT_TOKENS : TIDE_ACCOUNT_ALSO + i - 1);
+	set_keys(a, &account);
 	a->cost = (uint64_t)p->tokens_cost * TIDE_TOKEN;
 	a->limit[0].left = first_level(a, tide_clock_mono_ms());
 	a->distinct =
@@ -228,6 +252,22 @@ too_many(const struct allowance *a, uint64_t now)
 	    tide_distinct_estimate(session.map->distinct, a->sketch, now);
 
 	return e.both + 0.5 > session_profile()->distinct_limit;
+}
+
+/* The sketch of the client, where the account finds no room for its own. */
+static void
+choose_sketch(struct allowance *a, uint64_t now)
+{
+	struct tide_key key;
+
+	if (!a->sketch_by_client && session.charge.has_client &&
+	    !tide_distinct_has_room(session.map->distinct, a->sketch, now)) {
+		tide_key_client(&session.charge.ip, 64, &key);
+		a->sketch = account_hash(&key, TIDE_ACCOUNT_RECIPIENTS);
+		a->sketch_by_client = true;
+	}
+	if (a->sketch_by_client)
+		session_count(TIDE_COUNT_DISTINCT_BY_CLIENT, 1);
 }
 
 static void
@@ -331,8 +371,13 @@ static bool
 is_short(struct allowance *a, uint64_t now)
 {
 	uint64_t before = tokens_paid(a);
+	enum tide_tokens_result result = take_from_all(a, now);
 
-	switch (take_from_all(a, now)) {
+	if (result == TIDE_TOKENS_UNCOUNTED && turn_to_client(a))
+		result = take_from_all(a, now);
+	if (a->by_client && result != TIDE_TOKENS_UNCOUNTED)
+		session_count(TIDE_COUNT_TOKENS_BY_CLIENT, 1);
+	switch (result) {
 	case TIDE_TOKENS_TAKEN:
 		note_paid(a);
 		session_count(TIDE_COUNT_TOKENS_TAKEN, tokens_paid(a) - before);
@@ -364,6 +409,8 @@ short_of(struct allowance *a, uint64_t now)
 		if (session_profile()->clients_mode == TIDE_MODE_ENFORCE)
 			return until_next_period(TIDE_SHORT_OF_CLIENTS, now);
 	}
+	if (a->distinct)
+		choose_sketch(a, now);
 	if (a->distinct && too_many(a, now)) {
 		session_count(TIDE_COUNT_RECIPIENTS_MANY, 1);
 		if (session_profile()->distinct_mode == TIDE_MODE_ENFORCE)

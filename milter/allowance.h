@@ -29,9 +29,11 @@ struct allowance {
 	struct tide_hash sketch;  /* the account's different recipients */
 	struct tide_hash origins; /* its sketch of different clients */
 	struct tide_hash client;  /* that the message comes from */
-	uint64_t sum;		  /* thousandths that they have paid */
-	uint32_t paid;		  /* recipients, each with what it paid: */
-	uint32_t *price;	  /* the worker's, from message to message */
+	bool by_client;		  /* charged, as there is no room */
+	bool sketch_by_client;
+	uint64_t sum;	 /* thousandths that they have paid */
+	uint32_t paid;	 /* recipients, each with what it paid: */
+	uint32_t *price; /* the worker's, from message to message */
 	uint32_t room;
 	uint32_t refused; /* recipients */
 };

@@ -314,6 +314,27 @@ put_flow(const struct status *s)
 	    plural(f->overflows));
 }
 
+/* Only when accounts found no place: allowances are not what they should be. */
+static void
+put_accounts(const struct status *s)
+{
+	const struct tide_counters *n = s->view.map->counters;
+	uint64_t by_client =
+	    tide_counter_get(n, -1, TIDE_COUNT_TOKENS_BY_CLIENT) +
+	    tide_counter_get(n, -1, TIDE_COUNT_DISTINCT_BY_CLIENT);
+	uint64_t uncounted =
+	    tide_counter_get(n, -1, TIDE_COUNT_TOKENS_UNCOUNTED) +
+	    tide_counter_get(n, -1, TIDE_COUNT_DISTINCT_UNCOUNTED);
+
+	if (by_client == 0 && uncounted == 0)
+		return;
+	label("accounts");
+	printf("%sfull%s: %llu recipients were charged to their client, %llu "
+	       "not at all; raise max_accounts\n",
+	    tone(TONE_BAD), tone(TONE_PLAIN), (unsigned long long)by_client,
+	    (unsigned long long)uncounted);
+}
+
 static void
 put_counters(const struct status *s)
 {
@@ -346,6 +367,7 @@ put_text(const struct status *s, bool verbose)
 	put_window(s);
 	put_archive(s);
 	put_flow(s);
+	put_accounts(s);
 	put_workers(s, verbose);
 	put_waiting(s);
 	put_profiles(s);

@@ -125,6 +125,9 @@ struct collector {
 		uint64_t unplaced, bad; /* since it was last told */
 		uint64_t told_ms;	/* monotonic */
 	} pool_noted;
+	struct {
+		uint64_t by_client, uncounted, told_ms;
+	} accounts_noted;	 /* as counted when last told */
 	struct hook hook[HOOKS]; /* the first thread's, too */
 
 	pthread_mutex_t reload_lock; /* one reload at a time; before lock */

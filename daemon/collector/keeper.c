@@ -410,6 +410,44 @@ note_pool(struct collector *c)
 	tell_pool(c);
 }
 
+static uint64_t
+counted(
+    const struct collector *c, enum tide_counter one, enum tide_counter other)
+{
+	return tide_counter_get(c->map->counters, -1, one) +
+	    tide_counter_get(c->map->counters, -1, other);
+}
+
+/* Accounts found no place: workers count it, it is told once a minute. */
+static void
+tell_accounts(struct collector *c)
+{
+	uint64_t now = tide_clock_mono_ms();
+	uint64_t by_client = counted(
+	    c, TIDE_COUNT_TOKENS_BY_CLIENT, TIDE_COUNT_DISTINCT_BY_CLIENT);
+	uint64_t uncounted = counted(
+	    c, TIDE_COUNT_TOKENS_UNCOUNTED, TIDE_COUNT_DISTINCT_UNCOUNTED);
+
+	if (c->accounts_noted.told_ms == 0) { /* of collectors before us */
+		c->accounts_noted.by_client = by_client;
+		c->accounts_noted.uncounted = uncounted;
+		c->accounts_noted.told_ms = 1;
+	}
+	if ((by_client == c->accounts_noted.by_client &&
+		uncounted == c->accounts_noted.uncounted) ||
+	    (c->accounts_noted.told_ms > 1 &&
+		now < c->accounts_noted.told_ms + POOL_TELL_MS))
+		return;
+	tide_log(TIDE_LOG_WARNING,
+	    "the places for accounts are taken: %llu recipients were charged "
+	    "to their client, %llu not at all; raise max_accounts",
+	    (unsigned long long)(by_client - c->accounts_noted.by_client),
+	    (unsigned long long)(uncounted - c->accounts_noted.uncounted));
+	c->accounts_noted.by_client = by_client;
+	c->accounts_noted.uncounted = uncounted;
+	c->accounts_noted.told_ms = now;
+}
+
 void
 keeper_round(struct collector *c)
 {
@@ -422,6 +460,7 @@ keeper_round(struct collector *c)
 	tide_pool_resolve(&c->pool);
 	drop_forgotten(c);
 	note_pool(c);
+	tell_accounts(c);
 	chores_round(c);
 	tide_history_note(
 	    c->map->history, c->map->counters, tide_clock_mono_ms());

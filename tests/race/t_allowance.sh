@@ -312,4 +312,25 @@ tokens_conf 'clients_mode = enforce'
 check "reload: no limit" tidemark reload
 check "which lets him pass, too" acks 5 -n 5 --auth nick
 
+# ---- made-up senders -------------------------------------------------------
+
+# 128 places, of which made-up senders may have 48; then their client pays.
+check "a small table" resized 80 128
+made_up()
+{
+	post -c 4 -n 600 -m 150 --unique --client 203.0.113.66
+	cat "$D/feed.out"
+	[ "$(of acked "$D/feed.out")" -ge 100 ] &&
+	    [ "$(of acked "$D/feed.out")" -le 148 ]
+}
+check "who makes up senders has one allowance, once the places are taken" \
+    made_up
+check "which is counted" [ "$(counter tokens_by_client)" -ge 400 ]
+check "nobody passed uncounted" same "$(counter tokens_uncounted)" 0
+check "accounts have their allowance as ever" \
+    acks 100 -c 4 -n 140 -m 35 --auth rita
+full() { tidemark status | grep 'accounts .*full: .* charged to their client'; }
+check "status says that the table is full" full
+check "and the log" within 30 log_has 'the places for accounts are taken'
+
 tap_end

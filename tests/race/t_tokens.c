@@ -52,7 +52,7 @@ static struct tide_hash
 account(uint64_t i)
 {
 	i = (i + 1) * 0x9e3779b97f4a7c15ull;
-	return (struct tide_hash){ .low = i, .high = i * 31 };
+	return (struct tide_hash){ .low = i, .high = i * 31 >> 2 };
 }
 
 static void

@@ -45,6 +45,7 @@
 #include "tidemark/base/err.h"
 #include "tidemark/base/hash.h"
 #include "tidemark/flow/distinct.h"
+#include "tidemark/flow/tokens.h"
 
 #define PERIOD_BITS 20
 #define PERIOD_MASK ((1u << PERIOD_BITS) - 1)
@@ -70,10 +71,10 @@ static struct tide_distinct_sketch *
 sketch_at(const struct tide_distinct *t, struct tide_hash account, unsigned i)
 {
 	uint64_t sets = t->capacity / TIDE_DISTINCT_SET;
-	uint64_t home = account.low >> 60;
+	unsigned home = (unsigned)(account.low >> 60);
 
 	return t->sketches + (account.low & (sets - 1)) * TIDE_DISTINCT_SET +
-	    ((home + i) & (TIDE_DISTINCT_SET - 1));
+	    tide_standing_place(account, home, i, TIDE_DISTINCT_SET);
 }
 
 static uint64_t
@@ -128,10 +129,10 @@ touch(struct tide_distinct_sketch *s, uint64_t ours)
 static struct tide_distinct_sketch *
 claim(const struct tide_distinct *t, struct tide_hash account, uint64_t period)
 {
+	unsigned i, reach = tide_standing_reach(account, TIDE_DISTINCT_SET);
 	uint64_t ours = tag_of(account, period);
-	unsigned i;
 
-	for (i = 0; i < TIDE_DISTINCT_SET; i++) {
+	for (i = 0; i < reach; i++) {
 		struct tide_distinct_sketch *s = sketch_at(t, account, i);
 		uint64_t tag =
 		    atomic_load_explicit(&s->tag, memory_order_acquire);
@@ -207,6 +208,23 @@ tide_distinct_add(const struct tide_distinct *t, struct tide_hash account,
 	    (unsigned)(element.high & (TIDE_DISTINCT_REGISTERS - 1)),
 	    rank_of(element.low));
 	return true;
+}
+
+bool
+tide_distinct_has_room(
+    const struct tide_distinct *t, struct tide_hash account, uint64_t now_ms)
+{
+	unsigned i, reach = tide_standing_reach(account, TIDE_DISTINCT_SET);
+	uint64_t period = period_at(t, now_ms);
+
+	if (find(t, account, period) != NULL)
+		return true;
+	for (i = 0; i < reach; i++)
+		if (is_over(atomic_load_explicit(&sketch_at(t, account, i)->tag,
+				memory_order_relaxed),
+			period))
+			return true;
+	return false;
 }
 
 /* ---- forgetting -------------------------------------------------------- */
@@ -395,10 +413,12 @@ static bool
 load_into(const struct tide_distinct *t, const struct record *r, uint64_t set,
     uint64_t period, unsigned turns)
 {
-	struct tide_hash account = { .high = r->print,
-		.low = set | r->place % TIDE_DISTINCT_SET << 60 };
+	unsigned place = (unsigned)(r->place % TIDE_DISTINCT_SET), k, i;
+	struct tide_hash account =
+	    tide_standing_set((struct tide_hash){ .high = r->print,
+				  .low = set | (uint64_t)place << 60 },
+		tide_standing_at(place, TIDE_DISTINCT_SET));
 	struct tide_distinct_sketch *s = find(t, account, period);
-	unsigned k, i;
 
 	if (s == NULL)
 		s = claim(t, account, period);

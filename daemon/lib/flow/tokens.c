@@ -18,7 +18,8 @@ tide_tokens_key(const struct tide_hash_key *key, uint32_t limit,
 	struct tide_hash h = tide_hash(key, account, size);
 	uint64_t both[3] = { limit, h.low, h.high };
 
-	return tide_hash(key, both, sizeof both);
+	return tide_standing_set(
+	    tide_hash(key, both, sizeof both), TIDE_STANDING_ACCOUNT);
 }
 
 /* Ticks that a cost within the burst adds. */
@@ -166,13 +167,24 @@ tide_tokens_take_all(const struct tide_tokens *t, struct tide_take *take,
 	return TIDE_TOKENS_SHORT;
 }
 
+static enum tide_standing
+standing_of(const char *account, size_t length)
+{
+	if (length > 5 && memcmp(account, "auth:", 5) == 0)
+		return TIDE_STANDING_ACCOUNT;
+	return memchr(account, '@', length) != NULL ? TIDE_STANDING_SENDER
+						    : TIDE_STANDING_CLIENT;
+}
+
 struct tide_hash
 tide_account_key(const struct tide_hash_key *secret, const char *profile,
     uint32_t kind, const void *account, size_t length)
 {
 	uint32_t limit = (uint32_t)tide_hash_check(profile, strlen(profile));
 
-	return tide_tokens_key(secret, limit + kind, account, length);
+	return tide_standing_set(
+	    tide_tokens_key(secret, limit + kind, account, length),
+	    standing_of(account, length));
 }
 
 void

@@ -69,8 +69,12 @@ tide_tokens_save(const struct tide_tokens *t, uint64_t now_ms, char **bytes,
 static struct tide_hash
 key_of(const struct record *r, uint64_t block)
 {
-	return (struct tide_hash){ .high = r->print,
-		.low = block | r->slot % TIDE_TOKENS_BLOCK / 4 << 60 };
+	unsigned place = (unsigned)(r->slot % TIDE_TOKENS_BLOCK);
+	struct tide_hash key = { .high = r->print,
+		.low = block | (uint64_t)place / 4 << 60 };
+
+	return tide_standing_set(
+	    key, tide_standing_at(place, TIDE_TOKENS_BLOCK));
 }
 
 static bool
@@ -112,9 +116,12 @@ load_one(const struct tide_tokens *t, const struct record *r, uint64_t now,
 	if (!is_record(r) || r->missing <= elapsed)
 		return false;
 	for (; block < blocks; block += step) {
+		struct tide_hash key = key_of(r, block);
+
 		tide_tokens_table_open_block(t, block);
-		charged |=
-		    charge(t, key_of(r, block), now, r->missing - elapsed);
+		charged |= charge(t, key, now, r->missing - elapsed) ||
+		    charge(t, tide_standing_set(key, TIDE_STANDING_ACCOUNT),
+			now, r->missing - elapsed);
 	}
 	return charged;
 }

@@ -44,7 +44,9 @@
  *        Anyone may settle anyone's claim of the same account: S1 needs only
  *        come after C2.  So nobody waits for the claimant.
  *        Looking may stop at a NEVER slot: a claim goes to the first slot in
- *        its order that can be had, and NEVER always can.
+ *        its order that can be had, and NEVER always can.  Not so for those
+ *        who may stand in a part of the block only (tokens.h): they look at
+ *        all of it, and claim in their part.
  *        Claims that fail raise the tag's version and not the word's: who
  *        claims a slot of which the word is 1,024 behind closes it anew.
  *        Versions wrap after 4,096 incarnations: to be fooled, a worker must
@@ -94,10 +96,21 @@ static inline struct tide_tokens_slot *
 slot_at(const struct tide_tokens *t, struct tide_hash key, unsigned rank)
 {
 	uint64_t blocks = t->capacity / TIDE_TOKENS_BLOCK;
-	uint64_t home = key.low >> 60 << 2;
+	unsigned home = (unsigned)(key.low >> 60 << 2);
 
 	return t->slots + (key.low & (blocks - 1)) * TIDE_TOKENS_BLOCK +
-	    ((home + rank) & (TIDE_TOKENS_BLOCK - 1));
+	    tide_standing_place(key, home, rank, TIDE_TOKENS_BLOCK);
+}
+
+/*
+ * A NEVER slot ends the search for those who could have claimed it.  Others
+ * may have been put behind it, by a version that let them, or loaded.
+ */
+static inline bool
+ends_at(uint64_t tag, struct tide_hash key)
+{
+	return state_of(tag) == NEVER &&
+	    tide_standing_of(key) == TIDE_STANDING_ACCOUNT;
 }
 
 static bool
@@ -144,9 +157,11 @@ note(
 
 /* Note what this slot is to the account; true if it is the live one. */
 static bool
-regard(struct sight *seen, uint64_t print, unsigned rank, uint64_t now,
+regard(struct sight *seen, struct tide_hash key, unsigned rank, uint64_t now,
     struct tokens_hold at)
 {
+	uint64_t print = print_of(key);
+
 	if (is_of(at.tag, print) && state_of(at.tag) == LIVE && is_held(&at)) {
 		note(seen, HELD, rank, at);
 		return true;
@@ -154,7 +169,9 @@ regard(struct sight *seen, uint64_t print, unsigned rank, uint64_t now,
 	if (is_of(at.tag, print) && state_of(at.tag) == CLAIM) {
 		if (seen->what != CLAIMED)
 			note(seen, CLAIMED, rank, at);
-	} else if (seen->what == NOTHING && to_be_had(at.tag, at.word, now)) {
+	} else if (seen->what == NOTHING &&
+	    rank < tide_standing_reach(key, TIDE_TOKENS_BLOCK) &&
+	    to_be_had(at.tag, at.word, now)) {
 		note(seen, ROOM, rank, at);
 	}
 	return false;
@@ -175,8 +192,7 @@ look(const struct tide_tokens *t, struct tide_hash key, uint64_t now,
 		TIDE_TOKENS_STEP();
 		at.word = atomic_load_explicit(
 		    &at.slot->word, memory_order_acquire); /* L2 */
-		if (regard(seen, print_of(key), rank, now, at) ||
-		    state_of(at.tag) == NEVER)
+		if (regard(seen, key, rank, now, at) || ends_at(at.tag, key))
 			return;
 	}
 }
@@ -223,7 +239,7 @@ settle(
 		TIDE_TOKENS_STEP();
 		tag = atomic_load_explicit(
 		    &slot->tag, memory_order_seq_cst); /* S1 */
-		if (state_of(tag) == NEVER)
+		if (ends_at(tag, key))
 			break;
 		if (rank != ours->rank && is_of(tag, print_of(key)) &&
 		    !outrank(ours, rank, slot, tag))
@@ -278,7 +294,7 @@ tide_tokens_table_find(
 		    &hold->slot->tag, memory_order_seq_cst); /* L1 */
 		if ((hold->tag & ANY_VERSION) == live && is_held(hold))
 			return true;
-		if (state_of(hold->tag) == NEVER)
+		if (ends_at(hold->tag, key))
 			return false;
 	}
 	return false;

@@ -151,7 +151,8 @@ const struct tide_param tide_params[] = {
 	  .fallback = "16k", RANGE("64", "4m"),
 	  .help = "How many accounts may have less than their full allowance "
 		"at once, rounded up to a power of two. Each takes 272 bytes. "
-		"Accounts beyond it pass uncounted." },
+		"Half of the places are kept for accounts that log in. "
+		"When there is none, the client is charged." },
 	{ GLOBAL(max_decisions), RESTART, .kind = TIDE_PARAM_COUNT,
 	  .fallback = "4k", RANGE("64", "10m"),
 	  .help = "How many of the last decisions are kept "

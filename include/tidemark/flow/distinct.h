@@ -66,6 +66,10 @@ tide_distinct_bytes(uint64_t capacity)
 bool tide_distinct_add(const struct tide_distinct *, struct tide_hash account,
     struct tide_hash element, uint64_t now_ms);
 
+/* Has it a sketch, or could it have one? */
+bool tide_distinct_has_room(
+    const struct tide_distinct *, struct tide_hash account, uint64_t now_ms);
+
 struct tide_estimate {
 	double current; /* in the period that runs */
 	double both;	/* in it and the one before: for limits, so that

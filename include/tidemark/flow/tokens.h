@@ -143,7 +143,76 @@ enum tide_account_kind {
 	TIDE_ACCOUNT_KINDS = TIDE_ACCOUNT_ALSO + TIDE_TOKENS_ALSO
 };
 
-/* A profile's name, not its place, keeps its accounts apart from others'. */
+/*
+ * Anybody can make senders up, and with an IPv6 network clients, too; accounts
+ * have to log in.  So that the former never take the places of the latter,
+ * they may stand in some places of a block (a set, in distinct.h) only:
+ *
+ *   auth:NAME       anywhere
+ *   a client        in the first half
+ *   a sender        in three quarters of that half
+ *
+ * The key says which; it is looked for everywhere.  It does so in bits of its
+ * high word that no fingerprint has.
+ */
+enum tide_standing {
+	TIDE_STANDING_ACCOUNT,
+	TIDE_STANDING_CLIENT,
+	TIDE_STANDING_SENDER
+};
+#define TIDE_STANDING_SHIFT 62
+
+static inline enum tide_standing
+tide_standing_of(struct tide_hash key)
+{
+	return (enum tide_standing)(key.high >> TIDE_STANDING_SHIFT);
+}
+
+static inline struct tide_hash
+tide_standing_set(struct tide_hash key, enum tide_standing s)
+{
+	key.high = key.high << 2 >> 2 | (uint64_t)s << TIDE_STANDING_SHIFT;
+	return key;
+}
+
+/* Of n places those that a key may take, n a multiple of 8: the first. */
+static inline unsigned
+tide_standing_reach(struct tide_hash key, unsigned n)
+{
+	switch (tide_standing_of(key)) {
+	case TIDE_STANDING_ACCOUNT:
+		return n;
+	case TIDE_STANDING_CLIENT:
+		return n / 2;
+	default:
+		return n / 8 * 3;
+	}
+}
+
+/* The rank-th place in which it is looked for: first where it may stand. */
+static inline unsigned
+tide_standing_place(
+    struct tide_hash key, unsigned home, unsigned rank, unsigned n)
+{
+	unsigned reach = tide_standing_reach(key, n);
+
+	return rank < reach ? (home + rank) % reach : rank;
+}
+
+/* Of a record, that says no more than its place. */
+static inline enum tide_standing
+tide_standing_at(unsigned place, unsigned n)
+{
+	return place < n / 8 * 3 ? TIDE_STANDING_SENDER
+	    : place < n / 2	 ? TIDE_STANDING_CLIENT
+				 : TIDE_STANDING_ACCOUNT;
+}
+
+/*
+ * A profile's name, not its place, keeps its accounts apart from others'.  The
+ * account's text says how it stands: auth:NAME, ADDRESS or ADDRESS|NETWORK, or
+ * a client.
+ */
 struct tide_hash tide_account_key(const struct tide_hash_key *,
     const char *profile, uint32_t kind, const void *account, size_t);
 

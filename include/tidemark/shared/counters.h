@@ -133,6 +133,10 @@ X(TOKENS_GIVEN_BACK, tokens_given_back, PROFILE, WORKER, \
 X(TOKENS_UNCOUNTED, tokens_uncounted, PROFILE, WORKER, \
     "recipients let pass because max_accounts was reached", \
     "Allowances no longer hold for everybody: raise max_accounts") \
+X(TOKENS_BY_CLIENT, tokens_by_client, PROFILE, WORKER, \
+    "recipients charged to their client because max_accounts was reached", \
+    "Senders behind one client share an allowance: raise max_accounts, or " \
+    "look for somebody who makes up senders") \
 X(RECIPIENTS_SHORT, recipients_short, PROFILE, WORKER, \
     "recipients that the tokens did not suffice for, dry-run or not", \
     "An account is out of tokens: tidemark tail --filter reason=tokens. " \
@@ -149,6 +153,10 @@ X(DISTINCT_UNCOUNTED, distinct_uncounted, PROFILE, WORKER, \
     "recipients or clients not in the estimate because max_accounts was " \
     "reached", \
     "Estimates are too low: raise max_accounts") \
+X(DISTINCT_BY_CLIENT, distinct_by_client, PROFILE, WORKER, \
+    "recipients in the estimate of their client because max_accounts was " \
+    "reached", \
+    "Senders behind one client share a distinct_limit: raise max_accounts") \
 X(MESSAGES_CUT, messages_cut, PROFILE, WORKER, \
     "messages of which something was not read, past one of the text caps", \
     "Texts of these cannot be found in full; queries say \"not wholly " \
