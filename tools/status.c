@@ -305,6 +305,8 @@ static void
 put_flow(const struct status *s)
 {
 	const struct view_flow *f = &s->flow;
+	uint64_t unplaced = tide_counter_get(
+	    s->view.map->counters, -1, TIDE_COUNT_BANS_UNPLACED);
 
 	label("flow");
 	printf("%u of %u buckets in use, %u string%s, %u ban%s standing, "
@@ -312,6 +314,12 @@ put_flow(const struct status *s)
 	    f->buckets, s->view.flow.buckets, f->strings, plural(f->strings),
 	    f->bans, plural(f->bans), (unsigned long long)f->overflows,
 	    plural(f->overflows));
+	if (unplaced > 0) {
+		label("");
+		printf("%llu ban%s found no place: max_bans = %u\n",
+		    (unsigned long long)unplaced, plural(unplaced),
+		    s->view.bans_most);
+	}
 }
 
 /* Only when accounts found no place: allowances are not what they should be. */

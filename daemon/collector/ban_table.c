@@ -14,6 +14,7 @@
 #include "tidemark/base/log.h"
 #include "tidemark/egress/egress.h"
 #include "tidemark/flow/bans.h"
+#include "tidemark/flow/bans_room.h"
 #include "tidemark/flow/buckets.h"
 #include "tidemark/keys/keys.h"
 #include "tidemark/map/head.h"
@@ -33,8 +34,8 @@ key_of(const struct tide_ban *ban)
 }
 
 /* Counted each time, told once a minute. */
-static void
-tell_unplaced(struct collector *c, const struct tide_ban *ban)
+void
+tell_unplaced(struct collector *c, const struct tide_ban *ban, const char *full)
 {
 	static _Atomic uint64_t told_ms;
 	uint64_t now = tide_clock_mono_ms(), last = atomic_load(&told_ms);
@@ -44,8 +45,19 @@ tell_unplaced(struct collector *c, const struct tide_ban *ban)
 	    !atomic_compare_exchange_strong(&told_ms, &last, now))
 		return;
 	tide_log(TIDE_LOG_ERROR,
-	    "ban: key=%s finds no place: max_bans = %u is reached", ban->key,
-	    c->map->head->bans);
+	    "ban: key=%s finds no place: %s (max_bans = %u); it is not "
+	    "banned, and others may not be",
+	    ban->key, full, c->map->head->bans);
+}
+
+bool
+ban_is_placed(struct collector *c, const struct tide_ban *ban)
+{
+	struct tide_key key = key_of(ban);
+	struct tide_ban there;
+
+	return tide_bans_find(
+	    c->map->bans, c->map->flow->head->secret, &key, 0, &there);
 }
 
 /* Two threads publish: what is in the map may be the later writing. */
@@ -65,7 +77,7 @@ publish_ban(struct collector *c, const struct tide_ban *ban)
 		placed = tide_bans_publish(c->map->bans, secret, ban);
 	(void)pthread_mutex_unlock(&c->ban_lock);
 	if (!placed)
-		tell_unplaced(c, ban);
+		tell_unplaced(c, ban, "max_bans is reached");
 	egress_touch(c, TIDE_EGRESS_BAN);
 }
 
@@ -80,21 +92,13 @@ struct load {
 	unsigned no_place;
 };
 
-/* By hand, or of an account: an outsider does not take their places. */
-static bool
-is_favoured(const struct tide_ban *ban)
-{
-	return ban->group == TIDE_BAN_MANUAL ||
-	    (ban->length > 5 && memcmp(ban->key, "auth:", 5) == 0);
-}
-
 static void
 load_ban(void *arg, const struct tide_ban *ban)
 {
 	struct load *l = arg;
 	struct tide_map *map = l->c->map;
 
-	if (is_favoured(ban) == l->favoured &&
+	if (tide_ban_is_favoured(ban) == l->favoured &&
 	    !tide_bans_publish(map->bans, map->flow->head->secret, ban))
 		l->no_place++;
 }

@@ -14,6 +14,7 @@
 #include "tidemark/base/log.h"
 #include "tidemark/egress/egress.h"
 #include "tidemark/flow/bans.h"
+#include "tidemark/flow/bans_room.h"
 #include "tidemark/flow/buckets.h"
 #include "tidemark/keys/keys.h"
 #include "tidemark/map/head.h"
@@ -32,6 +33,7 @@ struct batch {
 	unsigned work[BAN_WORKS]; /* which one it is */
 	unsigned profile[BAN_WORKS];
 	unsigned count;
+	struct tide_ban_room room;
 };
 
 static void
@@ -54,6 +56,27 @@ gather(struct batch *b, unsigned state)
 		b->ticket[b->count] = w->ticket;
 		b->work[b->count++] = i;
 	}
+	(void)pthread_mutex_unlock(&c->lock);
+}
+
+/* Those that stand, and those that are stored and not published yet. */
+static void
+count_room(struct batch *b)
+{
+	struct collector *c = b->c;
+	unsigned i;
+
+	_Static_assert(BAN_WORKS <= TIDE_BAN_ROOM_MOST, "all can be asked for");
+	tide_ban_room_open(&b->room, c->map->head->bans);
+	for (i = 0; i < b->count; i++)
+		tide_ban_room_watch(&b->room, &b->ban[i]);
+	tide_ban_room_count(&b->room, c->map->bans);
+	(void)pthread_mutex_lock(&c->lock);
+	for (i = 0; i < BAN_WORKS; i++)
+		if (c->work[i].ticket != 0 && c->work[i].state == BAN_DURABLE &&
+		    c->work[i].change.first)
+			tide_ban_room_note(
+			    &b->room, &c->work[i].change.settled);
 	(void)pthread_mutex_unlock(&c->lock);
 }
 
@@ -92,6 +115,10 @@ decide(void *arg, size_t i, struct tide_ban *ban, const struct tide_ban *old)
 		change->before = *old;
 	outcome = tide_ban_settle(ban, old, &terms);
 	if (outcome == TIDE_BAN_VOID)
+		return TIDE_BAN_LEAVE;
+	if (outcome == TIDE_BAN_MADE && !ban_is_placed(b->c, ban))
+		change->full = tide_ban_room_take(&b->room, ban);
+	if (change->full != NULL)
 		return TIDE_BAN_LEAVE;
 	change->first = outcome == TIDE_BAN_MADE;
 	change->settled = *ban;
@@ -183,6 +210,8 @@ commit_bans(
 	if (undo_gathered(b, err) == 0) {
 		gather(b, BAN_QUEUED);
 		count = (int)b->count;
+		if (count > 0)
+			count_room(b);
 		if (count > 0 &&
 		    tide_archive_change_bans(
 			&c->archive, b->ban, b->count, decide, b, err) < 0)
@@ -225,8 +254,17 @@ ban_by_hand(struct collector *c, const struct tide_key *key, uint64_t for_ms,
 	memcpy(ban->key, key->text, key->length);
 	(void)snprintf(ban->reason, sizeof ban->reason, "%s", reason);
 	(void)pthread_mutex_lock(&c->hand_lock);
-	rc = tide_archive_change_bans(
-	    &c->archive, ban, 1, decide_by_hand, &terms, err);
+	if (atomic_load(&c->map->bans->standing) >= c->map->head->bans &&
+	    !ban_is_placed(c, ban)) {
+		tell_unplaced(c, ban, "max_bans is reached");
+		rc = tide_err_set(err,
+		    "no place: %u bans stand, which is max_bans; lift some, "
+		    "or raise it and restart",
+		    c->map->head->bans);
+	} else {
+		rc = tide_archive_change_bans(
+		    &c->archive, ban, 1, decide_by_hand, &terms, err);
+	}
 	if (rc == 0)
 		publish_ban(c, ban);
 	(void)pthread_mutex_unlock(&c->hand_lock);

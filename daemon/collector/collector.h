@@ -39,6 +39,7 @@ struct ban_change {
 	struct tide_ban before;	 /* as it was until then, if there was one */
 	bool stood;		 /* there was */
 	bool first;		 /* nobody was banned by it */
+	const char *full;	 /* it found no place: what is full */
 };
 
 /* An overflow on its way to a ban: PROTOCOL overflow in keeper.c. */
@@ -181,6 +182,11 @@ void hook_start(struct collector *, const struct tide_ban *, unsigned profile);
 void hook_round(struct collector *);
 
 /* ban_table.c */
+/* A ban that is not made, and what is full. */
+void
+tell_unplaced(struct collector *, const struct tide_ban *, const char *full);
+/* Does one of that key stand in the map, expired or not? */
+bool ban_is_placed(struct collector *, const struct tide_ban *);
 void publish_ban(struct collector *, const struct tide_ban *);
 /* At start, from the archive into the map; those whose time is over, out of
  * it. */

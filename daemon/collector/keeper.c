@@ -116,6 +116,8 @@ announce(struct collector *c, struct ban_work *w)
 	char until[32];
 
 	w->ticket = 0;
+	if (w->change.full != NULL)
+		tell_unplaced(c, &w->ban, w->change.full);
 	if (w->lifted || ban->length == 0)
 		return; /* lifted, or none was made of it */
 	publish_ban(c, ban);

@@ -40,4 +40,29 @@ check "the guesses of others are counted" guess 192.0.2.1 two 1
 check "and ban" within 30 is_banned two1@x.example
 check "but a banned client bans no senders" \
     eval '[ "$(bans quiet)" -eq 0 ] && ! tidemark bucket list | grep quiet'
+
+# ---- made-up senders ---------------------------------------------------------
+
+# unplaced NUMBER
+unplaced() { json '$r->{counters}{bans_unplaced}{total} >= '"$1" status; }
+check "an account is banned" tidemark ban auth:eve
+check "a network makes up senders" guess 203.0.113.7 net 40
+check "most find no place, which is counted" within 30 unplaced 24
+check "for a network has 16" eval '[ "$(bans net)" -eq 16 ]'
+check "it is logged" grep -q 'ban: key=net.*its network has its share' "$D/log"
+check "and shown" says 'bans found no place' tidemark status
+for n in 1 2 3 4; do
+	guess 2001:db8:$n::7 six$n 20
+done
+check "so do those of others" within 30 unplaced 60
+check "for a profile has half" eval '[ "$(bans x.example)" -eq 32 ]'
+check "bans by hand, of an account, of others stand" eval '
+	is_banned 198.51.100.9 && is_banned auth:eve &&
+	is_banned one1@x.example && is_banned two1@x.example'
+check "and find places" eval 'for n in $(seq 30); do
+	tidemark ban hand$n@x.example || exit 1; done'
+check "up to the last one" says 'no place: 64 bans stand' \
+    exits 2 tidemark ban more@x.example
+check "all of it stands after a restart" eval 'kill_collector &&
+	[ "$(bans .)" -eq 64 ]'
 tap_end

@@ -145,7 +145,9 @@ const struct tide_param tide_params[] = {
 		"When they run out, the emptiest of the largest group go." },
 	{ GLOBAL(max_bans), RESTART, .kind = TIDE_PARAM_COUNT,
 	  .fallback = "8k", RANGE("64", "1m"),
-	  .help = "How many bans may stand at once. One more than that is "
+	  .help = "How many bans may stand at once. A quarter is kept for "
+		"those by hand and of accounts; a profile gets half, a network "
+		"(/24, of IPv6 /48) a 64th, at least 16. One more than that is "
 		"not made; it is counted (bans_unplaced) and logged." },
 	{ GLOBAL(max_accounts), RESTART, .kind = TIDE_PARAM_COUNT,
 	  .fallback = "16k", RANGE("64", "4m"),
