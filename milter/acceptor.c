@@ -280,7 +280,7 @@ accept_in_turn(struct pollfd *p, unsigned n)
 				p[at].revents = 0;
 		}
 	}
-	ac.turn = (ac.turn + 1) % n;
+	ac.turn++;
 }
 
 static void

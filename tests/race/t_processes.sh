@@ -262,6 +262,7 @@ let_go()
 }
 
 of_external() { [ "$(workers | wc -l)" -eq "$1" ]; }
+# shellcheck disable=SC2016 # perl, by intent
 external_waits() { json '$r->{profiles}[0]{waiting}' status; }
 
 other_profile_is_served()

@@ -43,10 +43,10 @@ struct tide_lapse {
  */
 struct tide_acceptor {
 	_Atomic uint32_t pid;
-	_Atomic uint32_t listening;  /* 1 from ready to stop */
-	_Atomic uint32_t sockets;    /* which ones it serves */
-	_Atomic uint32_t waiting;    /* whose connections do; a bit a service */
-	_Atomic uint64_t pulse_ms;   /* monotonic */
+	_Atomic uint32_t listening; /* 1 from ready to stop */
+	_Atomic uint32_t sockets;   /* which ones it serves */
+	_Atomic uint32_t waiting;   /* whose connections do; a bit a service */
+	_Atomic uint64_t pulse_ms;  /* monotonic */
 	_Atomic uint64_t pulse_wall_ms;
 	_Atomic uint64_t started_ms; /* wall */
 	_Alignas(64) _Atomic uint64_t lapse_head;
