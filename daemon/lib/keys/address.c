@@ -2,7 +2,9 @@
  * address - what an address is remembered as.
  */
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
+#include <utf8proc.h>
 
 #include "tidemark/base/hash.h"
 #include "tidemark/keys/address.h"
@@ -68,12 +70,45 @@ settle_domain(char text[TIDE_ADDRESS_MAX], size_t n)
 	return before + length;
 }
 
+/*
+ * And one for its local part: letters beyond ASCII in lower case, composed.
+ * What is not UTF-8, or would be too long, stays as it is.
+ */
+static size_t
+settle_local(char text[TIDE_ADDRESS_MAX], size_t n)
+{
+	const char *at = memrchr(text, '@', n);
+	size_t local = at != NULL ? (size_t)(at - text) : n, rest = n - local;
+	utf8proc_uint8_t *folded = NULL;
+	utf8proc_ssize_t length;
+
+	if (is_ascii(text))
+		return n;
+	length = utf8proc_map((const utf8proc_uint8_t *)text,
+	    (utf8proc_ssize_t)local, &folded,
+	    UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_CASEFOLD);
+	if (length > 0 && (size_t)length + rest < TIDE_ADDRESS_MAX) {
+		memmove(text + length, text + local, rest + 1);
+		memcpy(text, folded, (size_t)length);
+		n = (size_t)length + rest;
+	}
+	free(folded);
+	return n;
+}
+
+/* An address has one spelling, whoever writes it. */
+static size_t
+settle(char text[TIDE_ADDRESS_MAX], size_t n)
+{
+	return n == 0 ? 0 : settle_local(text, settle_domain(text, n));
+}
+
 size_t
 tide_address_hashes(const struct tide_hash_key *key, const char *address,
     struct tide_hash out[2])
 {
 	char text[TIDE_ADDRESS_MAX];
-	size_t n = settle_domain(text, normalise(address, text));
+	size_t n = settle(text, normalise(address, text));
 	const char *at;
 
 	if (n == 0)
@@ -96,7 +131,7 @@ tide_address_question(const struct tide_hash_key *key, const char *address,
 	if (was == 0)
 		return 0;
 	memcpy(text, older, was + 1);
-	n = settle_domain(text, was);
+	n = settle(text, was);
 	out[0] = tide_hash(key, text, n);
 	if (n == was && memcmp(text, older, n) == 0)
 		return 1;

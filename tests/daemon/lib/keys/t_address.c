@@ -1,6 +1,6 @@
 /*
  * What a person types for an address: asked for, or refused, and found
- * whatever the spelling of its domain.
+ * whatever its spelling.
  */
 #include <string.h>
 
@@ -131,6 +131,18 @@ static const struct spelling_case {
 	    "a@B\xc3\x9c"
 	    "CHER.example",
 	    false },
+	{ "Cyrillic, asked in lower case", "\xd0\x98\xd0\xb2@b.example",
+	    "\xd0\xb8\xd0\xb2@b.example", false },
+	{ "Cyrillic, passed in lower case", "\xd0\xb8\xd0\xb2@b.example",
+	    "\xd0\x98\xd0\x92@b.example", false },
+	{ "an accent by itself, asked", "m\xc3\xbcller@b.example",
+	    "mu\xcc\x88ller@B.example", false },
+	{ "both parts",
+	    "B\xc3\x9cRO@b\xc3\xbc"
+	    "cher.example",
+	    "b\xc3\xbcro@xn--bcher-kva.example", false },
+	{ "what is no UTF-8", "\xfc\xff@b.example", "\xfc\xff@b.example",
+	    false },
 	{ "of all the domain",
 	    "m\xc3\xbcller@b\xc3\xbc"
 	    "cher.example",
@@ -176,9 +188,12 @@ older_windows(void)
 	    2);
 	CHECK(q[1].low == was.low && q[1].high == was.high);
 	CHECK_INT(tide_address_question(&key, "a@b.example", q), 1);
+	was = tide_hash(&key, "\xd0\x98@b.example", 12);
+	CHECK_INT(tide_address_question(&key, "\xd0\x98@b.example", q), 2);
+	CHECK(q[1].low == was.low && q[1].high == was.high);
 }
 
 CHECK_CASES({ "typed, and asked for or refused", typed },
     { "however long", long_ones },
-    { "found whatever the spelling of its domain", spelled },
+    { "found whatever its spelling", spelled },
     { "and in windows of version 0.2", older_windows })
