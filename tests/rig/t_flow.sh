@@ -498,7 +498,7 @@ hook()
 		test ! -e "$RIG/hooked/hooked"
 	check "the slow one runs meanwhile" \
 		kill -0 "$(cat "$RIG/hooked/slow")"
-	with "" "" "ban_hook = $RIG/bin/none"
+	with "" "" ""
 }
 
 hook_ends()

@@ -23,8 +23,8 @@ pf_start || exit 1
 # server of the second.
 policies()
 {
-	settings "pulse_stale = 10min" "socket_mode = 0666;$1" \
-		"socket_mode = 0666;tokens_rate = 1/d;$2" "
+	settings "pulse_stale = 10min" "socket_mode = 0666;$(charged "$1")" \
+		"socket_mode = 0666;tokens_rate = 1/d;$(charged "$2")" "
 [policy ext]
 socket_mode = 0666
 profile = external
@@ -32,6 +32,15 @@ profile = external
 socket_mode = 0666
 profile = internal
 $(echo "$3" | tr ';' '\n')"
+}
+
+# Both are asked here: who charges has to be said.
+charged()
+{
+	case $1 in
+	*charged_by*) echo "$1" ;;
+	*) echo "charged_by = milter;$1" ;;
+	esac
 }
 
 with()

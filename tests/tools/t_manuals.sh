@@ -14,7 +14,7 @@ daemon_conf "[profile external]" "socket = local:$D/run/external.sock" \
 	"oksender_mode = enforce" "oksender_limit = 500/1h" \
 	"oksender_leak = 10s" "cbip_mode = dry-run" "addresses_mode = dry-run" \
 	"bulk_mode = dry-run" "spam_mode = dry-run" "tokens_mode = dry-run" \
-	"text_log = yes" \
+	"text_log = yes" "charged_by = milter" \
 	"[policy submission]" "profile = external"
 check "a daemon starts" daemon_start || exit 1
 sed '1d; /^From /,$d' tests/demo/sample.mbox >"$D/mail"

@@ -9,7 +9,8 @@
 #include "text.h"
 #include "tidemark/settings/config.h"
 
-/* Read once more, for the complaints. */
+/* Read once more, for the complaints; it is about what keeps the daemon from
+ * starting. */
 void
 setup_check_conf(struct setup *s)
 {
@@ -20,7 +21,8 @@ setup_check_conf(struct setup *s)
 	if (!s->conf_there)
 		return;
 	real = setup_real(s, s->conf);
-	if (tide_config_load(&config, real, &complaints) != 0) {
+	if (tide_config_load(&config, real, &complaints) != 0 &&
+	    !tide_complaints_pass(&complaints)) {
 		rest = complaints.text;
 		first = setup_field(&rest, "\n");
 		if (first != NULL &&
@@ -28,8 +30,8 @@ setup_check_conf(struct setup *s)
 			first += strlen(s->root);
 		setup_find(s, SETUP_CONF_WRONG, s->conf, 0, "%s",
 		    first != NULL ? first : "it cannot be read");
-		tide_complaints_free(&complaints);
 	}
+	tide_complaints_free(&complaints);
 	free(real);
 }
 

@@ -278,13 +278,36 @@ check_policy_socket(struct reading *r, unsigned i)
 			    at, c->policy[k].name);
 }
 
+/*
+ * It would charge nobody.  Where the milter is asked, too, that is what they
+ * want who have said so.
+ */
+static void
+check_policy_charges(struct reading *r, unsigned i, unsigned profile)
+{
+	const struct tide_profile *p = &r->config->profile[profile];
+
+	if (p->charged_by == TIDE_CHARGED_BY_MILTER &&
+	    place_of(r, IN_PROFILE + (int)profile, "charged_by")->file == NULL)
+		tide_complain_passable(r->complaints,
+		    blame_policy(r, i, "profile"),
+		    "profile: [profile %s] is charged by its milter, so that "
+		    "this policy server charges nobody; set charged_by = "
+		    "policy there, or charged_by = milter if Postfix asks "
+		    "that, too",
+		    p->name);
+}
+
 static void
 check_policy(struct reading *r, unsigned i)
 {
 	const struct tide_policy *p = &r->config->policy[i];
+	int profile = tide_config_profile(r->config, p->profile);
 
 	check_policy_socket(r, i);
-	if (tide_config_profile(r->config, p->profile) < 0)
+	if (profile >= 0)
+		check_policy_charges(r, i, (unsigned)profile);
+	else
 		tide_complain(r->complaints, blame_policy(r, i, "profile"),
 		    "profile: there is no [profile %s]", p->profile);
 	if (p->prepend_header[0] == '\0' ||
@@ -508,4 +531,5 @@ tide_reading_check(struct reading *r)
 	check_egress(r);
 	check_web(r);
 	check_reserves(r);
+	tide_reading_check_world(r);
 }

@@ -67,6 +67,9 @@ char *tide_reading_value(struct reading *, const struct source *, char *text);
 /* config_check.c: do the settings fit together? */
 void tide_reading_check(struct reading *);
 
+/* config_world.c: is there what the settings name? */
+void tide_reading_check_world(struct reading *);
+
 /* config_lists.c: a profile's lists; bad words are left out of them. */
 void tide_reading_check_lists(struct reading *, unsigned profile);
 

@@ -51,10 +51,10 @@ put_files(void)
 	put("sub/wrong.conf", "# no\nusr = x\n");
 	put("sub/back.conf", "include ../t.conf\n");
 	put("good.d/10.conf", "max_workers = 10\n[profile ten]\n");
-	put("good.d/20.conf", "user = twenty\n");
+	put("good.d/20.conf", "user = nobody\n");
 	put("good.d/.hidden.conf", "nonsense\n");
 	put("good.d/30.conf~", "nonsense\n");
-	put("odd[x] *dir/main.conf", "user = odd\ninclude *.more\n");
+	put("odd[x] *dir/main.conf", "user = daemon\ninclude *.more\n");
 	put("odd[x] *dir/a.more", "max_workers = 7\n");
 	(void)mkdir("many.d", 0700);
 	for (int i = 0; i < 7; i++) { /* not in the order of their names */

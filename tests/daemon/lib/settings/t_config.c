@@ -73,13 +73,13 @@ good_profiles(void)
 	accepted(&c,
 	    "[ profile\tmx ]\non_error = tempfail\ndaemons = A B\n"
 	    "[profile internal]\nsocket = inet:8891@::1\n"
-	    "[profile mx]\nsocket_group = smmsp\n");
+	    "[profile mx]\nsocket_group = mail\n");
 	CHECK_INT(c.profiles, 2);
 	CHECK_INT(tide_config_profile(&c, "mx"), 0);
 	CHECK_INT(tide_config_profile(&c, "internal"), 1);
 	CHECK_INT(tide_config_profile(&c, "external"), -1);
 	CHECK_STR(c.profile[0].socket, "local:/run/tidemark/mx.sock");
-	CHECK_STR(c.profile[0].socket_group, "smmsp");
+	CHECK_STR(c.profile[0].socket_group, "mail");
 	CHECK_STR(c.profile[0].daemons, "A B");
 	CHECK_INT(c.profile[0].on_error, TIDE_ON_ERROR_TEMPFAIL);
 	CHECK_STR(c.profile[1].socket, "inet:8891@::1");
@@ -104,14 +104,14 @@ good_includes(void)
 	accepted(&c,
 	    "[profile a]\ninclude good.d/*.conf # sorted\n"
 	    "on_error = reject\n");
-	CHECK_STR(c.user, "twenty");
+	CHECK_STR(c.user, "nobody");
 	CHECK_INT(c.max_workers, 10);
 	CHECK_INT(c.profiles, 2);
 	CHECK_STR(c.profile[1].name, "ten");
 	CHECK_INT(c.profile[0].on_error, TIDE_ON_ERROR_REJECT);
 	/* wildcards in the folder's own name mean nothing */
 	CHECK_INT(tide_config_load(&c, "odd[x] *dir/main.conf", &bad), 0);
-	CHECK_STR(c.user, "odd");
+	CHECK_STR(c.user, "daemon");
 	CHECK_INT(c.max_workers, 7);
 	accepted(&c, "include deep1\n");
 }

@@ -55,7 +55,7 @@ bad_lines(void)
 		{ "user = \"a\n",
 		    "t.conf:1: double quotes may only stand around the whole "
 		    "value\n" },
-		{ "user = a\n\nuser = a\n",
+		{ "user = root\n\nuser = root\n",
 		    "t.conf:3: «user» was already set at t.conf:1\n" },
 		{ "user = a\x1b[1m\n",
 		    "t.conf:1: control character 0x1b in column 9\n" },
@@ -66,6 +66,8 @@ bad_lines(void)
 
 	run_bad(cases, LENGTH(cases));
 }
+
+#define CHARGED "[profile internal]\ncharged_by = policy\n"
 
 static void
 bad_sections(void)
@@ -121,8 +123,8 @@ bad_sections(void)
 		{ "idle_timeout = 1s\n",
 		    "t.conf:1: «idle_timeout» belongs into a [policy NAME] "
 		    "section\n" },
-		{ "[policy a]\non_error = accept\n",
-		    "t.conf:2: «on_error» belongs into a [profile NAME] "
+		{ CHARGED "[policy a]\non_error = accept\n",
+		    "t.conf:4: «on_error» belongs into a [profile NAME] "
 		    "section\n" },
 		{ "[policy a]\nprofile = out\n",
 		    "t.conf:2: profile: there is no [profile out]\n" },
@@ -131,20 +133,21 @@ bad_sections(void)
 		{ "[profile b]\ncharged_by = policy\n",
 		    "t.conf:2: charged_by: no [policy NAME] has profile = "
 		    "b\n" },
-		{ "[policy a]\nprepend_header = X:\n",
-		    "t.conf:2: prepend_header: «X:» is no name for a "
+		{ CHARGED "[policy a]\nprepend_header = X:\n",
+		    "t.conf:4: prepend_header: «X:» is no name for a "
 		    "header\n" },
-		{ "[policy a]\nsocket = inet:1@::1\n"
-		  "[policy b]\nsocket = inet:1@::1\n",
-		    "t.conf:4: socket: inet:1@::1 is already the socket of "
+		{ CHARGED "[policy a]\nsocket = inet:1@::1\n"
+			  "[policy b]\nsocket = inet:1@::1\n",
+		    "t.conf:6: socket: inet:1@::1 is already the socket of "
 		    "[policy a]\n" },
-		{ "[policy a]\nsocket = local:/run/tidemark/internal.sock\n",
-		    "t.conf:2: socket: local:/run/tidemark/internal.sock is "
+		{ CHARGED
+		    "[policy a]\nsocket = local:/run/tidemark/internal.sock\n",
+		    "t.conf:4: socket: local:/run/tidemark/internal.sock is "
 		    "already the socket of [profile internal]\n" },
-		{ "[policy a]\n[policy b]\n[policy c]\n[policy d]\n"
-		  "[policy e]\n[policy f]\n[policy g]\n[policy h]\n"
-		  "[policy i]\naction = no\n",
-		    "t.conf:9: [policy i] is one too many; at most 8 policy "
+		{ CHARGED "[policy a]\n[policy b]\n[policy c]\n[policy d]\n"
+			  "[policy e]\n[policy f]\n[policy g]\n[policy h]\n"
+			  "[policy i]\naction = no\n",
+		    "t.conf:11: [policy i] is one too many; at most 8 policy "
 		    "servers\n" },
 	};
 
@@ -380,7 +383,7 @@ bad_includes(void)
 		    "or through others\n" },
 		{ "include deep0\n",
 		    "deep7:1: includes are nested too deep; at most 8\n" },
-		{ "user = a\ninclude good.d/*.conf\n",
+		{ "user = root\ninclude good.d/*.conf\n",
 		    "good.d/20.conf:1: «user» was already set at t.conf:1\n" },
 	};
 
@@ -412,6 +415,27 @@ bad_files(void)
 	tide_complaints_free(&c);
 	put_bytes("t.conf", large, sizeof large - 1);
 	CHECK_INT(tide_config_load(&config, "t.conf", &c), 0);
+}
+
+/* A ban_hook in this folder, and what is wrong with it; NULL: nothing. */
+static void
+hooked(const char *name, const char *fault)
+{
+	struct tide_complaints c;
+	struct tide_config config;
+	char here[256], text[512], want[600];
+
+	CHECK(getcwd(here, sizeof here) != NULL);
+	(void)snprintf(text, sizeof text, "ban_hook = %s/%s\n", here, name);
+	put("t.conf", text);
+	CHECK_INT(
+	    tide_config_load(&config, "t.conf", &c), fault == NULL ? 0 : -1);
+	if (fault != NULL) {
+		(void)snprintf(want, sizeof want,
+		    "t.conf:1: ban_hook: %s/%s: %s\n", here, name, fault);
+		CHECK_STR(c.text, want);
+	}
+	tide_complaints_free(&c);
 }
 
 /*
@@ -480,6 +504,29 @@ passable(void)
 	    "there can be, are used\n");
 	CHECK(tide_complaints_pass(&c));
 	tide_complaints_free(&c);
+	put("t.conf",
+	    "user = nosuchuser\ncontrol_group = nosuchgroup\n"
+	    "ban_hook = /nonexistent/hook\n"
+	    "[profile internal]\nsocket_group = nosuchgroup\n"
+	    "[profile both]\ncharged_by = milter\n"
+	    "[policy out]\n[policy too]\nprofile = both\n");
+	CHECK_INT(tide_config_load(&config, "t.conf", &c), -1);
+	CHECK_STR(c.text,
+	    "t.conf:8: profile: [profile internal] is charged by its milter, "
+	    "so that this policy server charges nobody; set charged_by = "
+	    "policy there, or charged_by = milter if Postfix asks that, too\n"
+	    "t.conf:1: user: there is no user «nosuchuser»\n"
+	    "t.conf:2: control_group: there is no group «nosuchgroup»\n"
+	    "t.conf:5: socket_group: there is no group «nosuchgroup»\n"
+	    "t.conf:3: ban_hook: /nonexistent/hook: No such file or "
+	    "directory\n");
+	CHECK(tide_complaints_pass(&c));
+	tide_complaints_free(&c);
+	put("hook", "#!/bin/sh\n");
+	hooked("hook", "is not executable");
+	hooked("sub", "is not a file");
+	CHECK_INT(chmod("hook", 0755), 0);
+	hooked("hook", NULL);
 
 	put("t.conf", "log = x\n[profile a]\nallow = nonsense\n");
 	CHECK_INT(tide_config_load(&config, "t.conf", &c), -1);

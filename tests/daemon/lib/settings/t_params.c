@@ -47,8 +47,9 @@ load(struct tide_config *c, const char *text)
 {
 	struct tide_complaints complaints;
 
-	if (tide_config_load(c, store(text), &complaints) == -1)
-		CHECK_MSG(false, "%s", complaints.text);
+	(void)tide_config_load(c, store(text), &complaints);
+	CHECK_MSG(tide_complaints_pass(&complaints), "%s", complaints.text);
+	tide_complaints_free(&complaints);
 }
 
 static char *
