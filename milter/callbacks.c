@@ -134,19 +134,6 @@ announced_size(char **parameters)
 	return 0;
 }
 
-static sfsistat
-on_mail(SMFICTX *ctx, char **args)
-{
-	session_enter(TIDE_STAGE_MAIL);
-	session_mail(
-	    args[0], macro(ctx, "{auth_authen}"), announced_size(args + 1));
-	session_qid(macro(ctx, "i"));
-	tags_begin();
-	session_trace();
-	session_leave();
-	return SMFIS_CONTINUE;
-}
-
 /*
  * The mail server shows us the recipients it has refused (SMFIP_RCPT_REJ).
  * Only 5.1.1 says that there is no such user; relaying denied, greylisting
@@ -173,6 +160,22 @@ translate(SMFICTX *ctx, const struct tide_verdict *v)
 	(void)smfi_setreply(ctx, (char *)(uintptr_t)v->code,
 	    (char *)(uintptr_t)v->status, (char *)(uintptr_t)v->text);
 	return v->answer == TIDE_REPLY_TEMPFAIL ? SMFIS_TEMPFAIL : SMFIS_REJECT;
+}
+
+static sfsistat
+on_mail(SMFICTX *ctx, char **args)
+{
+	struct tide_verdict v;
+
+	session_enter(TIDE_STAGE_MAIL);
+	session_mail(
+	    args[0], macro(ctx, "{auth_authen}"), announced_size(args + 1));
+	session_qid(macro(ctx, "i"));
+	tags_begin();
+	session_trace();
+	v = session_judge_sender();
+	session_leave();
+	return translate(ctx, &v);
 }
 
 static sfsistat

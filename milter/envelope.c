@@ -45,6 +45,25 @@ session_mail(const char *sender, const char *auth, uint64_t bytes)
 	content_begin();
 }
 
+struct tide_verdict
+session_judge_sender(void)
+{
+	struct tide_facts f = facts_now();
+	struct tide_verdict v = { .answer = TIDE_REPLY_ACCEPT, .reason = "-" };
+
+	if (session_profile()->ban_at != TIDE_BAN_AT_MAIL || f.bypassed ||
+	    !facts_ban(&f))
+		return v;
+	f.at_mail = true;
+	(void)charge_group(&session.charge, TIDE_SBSENDER, 1);
+	session_count(TIDE_COUNT_SENDERS_BANNED, 1);
+	v = tide_verdict_recipient(&f);
+	explain_sender(&v);
+	content_abort();
+	session_forget(); /* nobody is told that it was given up */
+	return v;
+}
+
 void
 session_qid(const char *qid)
 {

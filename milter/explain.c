@@ -83,7 +83,7 @@ group_of(const struct tide_verdict *v, enum tide_stage stage)
 	if (strcmp(v->reason, "spam") == 0)
 		return is_charged(TIDE_CBSENDER) ? TIDE_CBSENDER
 						 : TIDE_DECISION_NO_GROUP;
-	if (stage == TIDE_STAGE_RCPT)
+	if (stage != TIDE_STAGE_EOM)
 		g = strcmp(v->reason, "banned") == 0 ? TIDE_SBSENDER
 						     : TIDE_RBSENDER;
 	else
@@ -130,6 +130,21 @@ sign(struct tide_verdict *v)
 }
 
 /* ---- what the session calls -------------------------------------------- */
+
+void
+explain_sender(struct tide_verdict *v)
+{
+	const struct message *m = &session.message;
+
+	tide_log(TIDE_LOG_INFO,
+	    "%s: stage=mail profile=%s session=%s daemon=%s client=%s "
+	    "auth=%s from=%s verdict=%s reason=%s",
+	    session_or_dash(m->qid), session_profile()->name, session.id,
+	    session.daemon, session.client, m->auth, m->sender,
+	    tide_verdict_name(v->answer), v->reason);
+	put(v, TIDE_STAGE_MAIL);
+	sign(v);
+}
 
 void
 explain_recipient(struct tide_verdict *v, const char *address)

@@ -11,6 +11,9 @@
 /* A new connection: give it its id. */
 void explain_begin(void);
 
+/* A sender we refused at MAIL, and the same. */
+void explain_sender(struct tide_verdict *);
+
 /* A recipient we refused; the session's id is added to the reply. */
 void explain_recipient(struct tide_verdict *, const char *address);
 

@@ -90,6 +90,12 @@ void session_connected(const char *client_address, const char *daemon_name);
 /* bytes: as announced by the client, or 0. */
 void session_mail(const char *sender, const char *auth, uint64_t bytes);
 
+/*
+ * The answer to MAIL: not always acceptance where ban_at says so.  What is
+ * refused is forgotten.
+ */
+struct tide_verdict session_judge_sender(void);
+
 enum recipient_fate {
 	RECIPIENT_ACCEPTED,
 	RECIPIENT_UNKNOWN,

@@ -189,6 +189,34 @@ guessing()
 	check "whoever it says it is next" stopped 127.0.4.1 new@from.test
 }
 
+# Who is banned learns nothing more, with ban_at = mail.
+harvesting()
+{
+	with "$(group unsender 3 1h)"
+	talk "$RIG_EXT" 127.0.21.1 'MAIL FROM:<reap@from.test>' \
+		'3xRCPT TO:<nosuch%n@mx.rig.test>' >/dev/null
+	banned 'reap@from.test|127.0.21.0/24' UNSENDER >/dev/null
+	set -- 'MAIL FROM:<reap@from.test>' 'RCPT TO:<nosuch9@mx.rig.test>' \
+		"RCPT TO:<$ok>" 'RCPT TO:<postmaster@mx.rig.test>'
+	talk "$RIG_EXT" 127.0.21.1 "$@" >/dev/null
+	check "at RCPT a banned guesser still learns who is there" \
+		grep '^< 550 5.1.1' "$RIG/dialogue"
+	check "and can write to postmaster" grep '^< 250 2.1.5' "$RIG/dialogue"
+	with "ban_at = mail;$(group unsender 3 1h)"
+	was=$(counter senders_banned)
+	talk "$RIG_EXT" 127.0.21.1 "$@" >/dev/null
+	check "ban_at = mail: refused at MAIL" \
+		grep '^< 550 5.7.1 .*Too much mail' "$RIG/dialogue"
+	check "without a word about any recipient" \
+		lacks '^< \(550 5.1.1\|250 2.1.5\)' "$RIG/dialogue"
+	check "counted" same "$(counter senders_banned)" $((was + 1))
+	check "and logged" grep 'stage=mail .*from=<reap@.*reason=banned' "$log"
+	check "who is not banned notices nothing" passes 127.0.21.1 \
+		sower@from.test
+	check "on the same connection neither" tally 1 1 "$RIG_EXT" 127.0.21.1 \
+		"message reap@from.test $ok" "message sower@from.test $ok"
+}
+
 # ---- RB, SB ----------------------------------------------------------------
 
 protected()
@@ -552,6 +580,7 @@ if check "Tidemark starts" launch; then
 	aborted
 	expiry
 	guessing
+	harvesting
 	protected
 	lengthened
 	account

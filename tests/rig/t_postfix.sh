@@ -320,6 +320,10 @@ verdicts()
 	check "and bans nobody" fails is_banned forger@
 	check "a filter's bans, in the end" fails forge_often marks-2@from.test
 	check "its sender" within 30 is_banned 'marks-2@from.test|127.0.0.0/24'
+	with "ban_at = mail" ""
+	outside 127.0.0.1 'MAIL FROM:<marks-2@from.test>' >/dev/null
+	check "ban_at = mail: Postfix refuses at MAIL" \
+		grep '^< 550 5.7.1 .*Too much mail' "$RIG/dialogue"
 }
 
 forge_often()

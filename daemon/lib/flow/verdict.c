@@ -60,10 +60,10 @@ answer_for_ban(const struct tide_facts *f)
 	char left[32];
 
 	(void)snprintf(v.text, sizeof v.text,
-	    "Too much mail was sent or refused; try again in %s, or write to "
-	    "postmaster",
+	    "Too much mail was sent or refused; try again in %s%s",
 	    tide_time_show(
-		(f->banned_for_ms / 1000 + 1) * 1000, left, sizeof left));
+		(f->banned_for_ms / 1000 + 1) * 1000, left, sizeof left),
+	    f->at_mail ? "" : ", or write to postmaster");
 	return v;
 }
 

@@ -52,6 +52,7 @@ static const char *const modes[] = { "off", "dry-run", "enforce", NULL };
 static const char *const switches[] = { "off", "on", NULL };
 static const char *const egress_modes[] = { "dry-run", "enforce", NULL };
 static const char *const sender_keys[] = { "address+network", "address", NULL };
+static const char *const ban_places[] = { "rcpt", "mail", NULL };
 static const char *const ban_answers[] = { "reject", "tempfail", NULL };
 static const char *const tokens_actions[] = { "reject", "delay", NULL };
 static const char *const memories[] = { "off", "default", "classic", NULL };
@@ -371,7 +372,15 @@ const struct tide_param tide_params[] = {
 		"alone. Where the sender is authenticated it is the account." },
 	{ PROFILE(ban_answer), RELOAD, .kind = TIDE_PARAM_CHOICE,
 	  .fallback = "reject", .choices = ban_answers,
-	  .help = "How a banned sender is answered, at RCPT." },
+	  .help = "How a banned sender is answered." },
+	{ PROFILE(ban_at), RELOAD, .kind = TIDE_PARAM_CHOICE,
+	  .fallback = "rcpt", .choices = ban_places,
+	  .help = "When a banned sender is answered. At rcpt, postmaster and "
+		"abuse can still be written to, but who guesses addresses "
+		"goes on learning which ones there are: the mail server "
+		"itself answers 5.1.1 for those that are not. mail refuses "
+		"before any recipient is named, and shuts out postmaster@ and "
+		"abuse@, too. A policy server is only asked at RCPT." },
 	{ PROFILE(allow), RELOAD, .kind = TIDE_PARAM_WORDS, .fallback = "",
 	  .help = "Never charged and never refused: client addresses and "
 		"networks (192.0.2.0/24), such as your own and your secondary "

@@ -40,6 +40,7 @@ struct tide_facts {
 	bool pulse_stale;    /* nobody leaks: no overflow is held against one */
 	const char *over;    /* the group that overflowed, or NULL */
 	bool banned;	     /* a ban stands */
+	bool at_mail;	     /* nobody can be written to, not even postmaster */
 	bool protected_to;   /* of a recipient: not for this sender */
 	uint64_t banned_for_ms;
 	uint32_t tokens_action;	       /* enum tide_tokens_action */

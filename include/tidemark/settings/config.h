@@ -43,6 +43,9 @@ enum tide_egress_mode { TIDE_EGRESS_DRY_RUN, TIDE_EGRESS_ENFORCE };
 
 enum tide_ban_answer { TIDE_BAN_REJECT, TIDE_BAN_TEMPFAIL };
 
+/* At RCPT postmaster stays open; at MAIL no recipient is told from another. */
+enum tide_ban_at { TIDE_BAN_AT_RCPT, TIDE_BAN_AT_MAIL };
+
 /* Out of tokens: 5xx, or 4xx with the time to come back. */
 enum tide_tokens_action { TIDE_TOKENS_REJECT, TIDE_TOKENS_DELAY };
 
@@ -117,6 +120,7 @@ struct tide_profile {
 	uint32_t on_error;	      /* enum tide_on_error */
 	uint32_t sender_key;	      /* enum tide_sender_key */
 	uint32_t ban_answer;	      /* enum tide_ban_answer */
+	uint32_t ban_at;	      /* enum tide_ban_at */
 	char allow[TIDE_WORDS_MAX];   /* never banned, never charged */
 	char allow_forgeable[TIDE_WORDS_MAX]; /* nor these, if they are it */
 	char protected_to[TIDE_WORDS_MAX];    /* mailboxes */
@@ -124,7 +128,6 @@ struct tide_profile {
 	char content_blocked_header[TIDE_WORDS_MAX]; /* NAME:BEGINNING */
 	char content_blocked_mark[TIDE_NAME_MAX]; /* "": nobody is believed */
 	uint32_t ipv6_64, ipv6_56, ipv6_48;	  /* times an address's limit */
-	uint32_t pad;
 	struct tide_limit group[TIDE_GROUPS];
 	uint32_t tokens_mode; /* enum tide_mode */
 	uint32_t tokens_burst;

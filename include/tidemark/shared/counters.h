@@ -97,6 +97,11 @@ X(RECIPIENTS_BANNED, recipients_banned, PROFILE, WORKER, \
     "recipients refused because of a ban", \
     "Someone who is banned goes on trying. If it is somebody you know, " \
     "tidemark why and tidemark unban") \
+X(SENDERS_BANNED, senders_banned, PROFILE, WORKER, \
+    "messages refused at MAIL because a ban stands (ban_at = mail)", \
+    "Bans are at work, and postmaster@ cannot be written to by those who " \
+    "are banned: they reach you by other ways. tidemark banned, tidemark " \
+    "why and tidemark unban") \
 X(RECIPIENTS_PROTECTED, recipients_protected, PROFILE, WORKER, \
     "attempts on protected mailboxes", \
     "Somebody outside protected_from wrote to a mailbox of protected_to, " \

@@ -307,8 +307,9 @@ bad_together(void)
 		    "t.conf:3: workers_reserved: 11 in all, one for each "
 		    "socket at least, are more than max_workers, 10\n" },
 		{ "max_workers = 10\n[profile a]\nworkers_reserved = 5\n"
+		  "charged_by = policy\n"
 		  "[policy b]\nprofile = a\nworkers_reserved = 6\n",
-		    "t.conf:6: workers_reserved: 11 in all, one for each "
+		    "t.conf:7: workers_reserved: 11 in all, one for each "
 		    "socket at least, are more than max_workers, 10\n" },
 		/* one mistake, one complaint */
 		{ "archive_map = 512M\nretain_size = 1Q\n",
