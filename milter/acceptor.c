@@ -109,6 +109,11 @@ attach_map(void)
 	ac.map_tried_ms = now;
 	ac.map =
 	    tide_map_attach(ac.config.runtime_dir, TIDE_MAP_ACCEPTOR, &err);
+	if (ac.map != NULL &&
+	    tide_map_unlock_by(ac.map, ac.config.state_dir, &err) < 0) {
+		tide_map_detach(ac.map);
+		ac.map = NULL;
+	}
 	if (ac.map == NULL) {
 		if (!ac.map_missed)
 			tide_log(TIDE_LOG_ERROR,

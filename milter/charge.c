@@ -180,7 +180,7 @@ static bool
 key_is_banned(const struct tide_key *key, uint64_t now, struct tide_ban *ban)
 {
 	return tide_bans_find(session.map->bans,
-		   session.map->flow->head->secret, key, now, ban) &&
+		   session.map->flow->secret, key, now, ban) &&
 	    tide_ban_is_in(ban, session_profile()->name);
 }
 
@@ -189,7 +189,7 @@ client_is_banned(const struct charge *c, uint64_t now, struct tide_ban *ban)
 {
 	return c->has_client &&
 	    tide_bans_find_client(session.map->bans,
-		session.map->flow->head->secret, &c->ip,
+		session.map->flow->secret, &c->ip,
 		session_profile()->name, now, ban);
 }
 

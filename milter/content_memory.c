@@ -33,7 +33,7 @@ have_samples(const struct tide_map_head *head)
 		return true;
 	tide_samples_free(samples);
 	form = head->memory;
-	samples = tide_samples_new(&head->key, form, TIDE_SAMPLES_MOST);
+	samples = tide_samples_new(session.map->key, form, TIDE_SAMPLES_MOST);
 	return samples != NULL;
 }
 

@@ -365,8 +365,8 @@ static const struct command commands[] = {
 	    "      --archive      only the archive\n"
 	    "      --offline DIR  the archive in DIR\n"
 	    "      --mdb          for mdb_load -n FILE; the archive, unless\n"
-	    "                     --live is given.  It holds the hash key:\n"
-	    "                     guard it as you guard the archive\n",
+	    "                     --live is given.  Guard it as you\n"
+	    "                     guard the archive\n",
 	    run_dump },
 	{ "counters", "[--json | --man]", "every counter, with its meaning",
 	    "      --man          the list for the manual, in mdoc(7)\n",

@@ -57,14 +57,14 @@ ban_is_placed(struct collector *c, const struct tide_ban *ban)
 	struct tide_ban there;
 
 	return tide_bans_find(
-	    c->map->bans, c->map->flow->head->secret, &key, 0, &there);
+	    c->map->bans, c->map->flow->secret, &key, 0, &there);
 }
 
 /* Two threads publish: what is in the map may be the later writing. */
 void
 publish_ban(struct collector *c, const struct tide_ban *ban)
 {
-	const uint8_t *secret = c->map->flow->head->secret;
+	const uint8_t *secret = c->map->flow->secret;
 	struct tide_key key = key_of(ban);
 	struct tide_ban there;
 	bool placed;
@@ -99,7 +99,7 @@ load_ban(void *arg, const struct tide_ban *ban)
 	struct tide_map *map = l->c->map;
 
 	if (tide_ban_is_favoured(ban) == l->favoured &&
-	    !tide_bans_publish(map->bans, map->flow->head->secret, ban))
+	    !tide_bans_publish(map->bans, map->flow->secret, ban))
 		l->no_place++;
 }
 
@@ -134,7 +134,7 @@ load_all(struct collector *c, struct tide_err *err)
 int
 load_bans(struct collector *c, struct tide_err *err)
 {
-	const uint8_t *secret = c->map->flow->head->secret;
+	const uint8_t *secret = c->map->flow->secret;
 	struct tide_bans *b = c->map->bans;
 	int no_place;
 
@@ -163,7 +163,7 @@ still_stands(void *now_ms, const struct tide_ban *ban)
 void
 expire_bans(struct collector *c, uint64_t now_ms)
 {
-	const uint8_t *secret = c->map->flow->head->secret;
+	const uint8_t *secret = c->map->flow->secret;
 	uint32_t i, gone = 0, entries = tide_bans_entries(c->map->head->bans);
 
 	for (i = 0; i < entries; i += SLICE) {

@@ -323,7 +323,7 @@ static bool
 withdraw(
     struct collector *c, const struct tide_key *key, const struct lifting *l)
 {
-	const uint8_t *secret = c->map->flow->head->secret;
+	const uint8_t *secret = c->map->flow->secret;
 	struct tide_ban there;
 	bool gone = false;
 

@@ -248,13 +248,18 @@ int archivist_ask(struct collector *, enum errand, struct tide_err *);
 void *control_run(void *collector);
 /* Has this thread's client said more than was read of it? */
 bool control_has_more(void);
+/* The bytes that follow the line just read, from this thread's client. */
+#define CONTROL_RAW_MOST 65536u /* behind one line */
+int control_take(void *to, size_t size);
 
 /* verbs.c: answer one request; fd is the connection. */
 struct tide_line;
 void answer_request(
     struct collector *, int fd, const struct tide_line *, bool may_change);
 
-/* verbs_query.c: the connection of this thread is over. */
+/* verbs_query.c, verbs_message.c, verbs_list.c: the connection of this thread is over. */
 void forget_question(void);
+void forget_message(void);
+void forget_list(void);
 
 #endif

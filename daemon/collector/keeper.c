@@ -288,7 +288,6 @@ static int
 open_pool(struct collector *c, struct tide_err *err)
 {
 	struct tide_flow *f = c->map->flow;
-	uint8_t secret[16];
 
 	c->pool = (struct tide_pool){ .flow = f,
 		.workers = c->map->workers,
@@ -297,10 +296,8 @@ open_pool(struct collector *c, struct tide_err *err)
 	c->pool_noted.malformed = atomic_load(&f->head->malformed);
 	if (f->head->shape.buckets != 0)
 		return tide_pool_rebuild(&c->pool, err);
-	if (getrandom(secret, sizeof secret, 0) != (ssize_t)sizeof secret)
-		return tide_err_errno(err, "drawing a secret");
 	f->head->shape = c->map->head->flow;
-	tide_pool_format(f, secret);
+	tide_pool_format(f, f->secret);
 	return 0;
 }
 

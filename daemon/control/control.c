@@ -31,12 +31,25 @@
 #define GROUPS_MOST 4096
 
 static atomic_int clients, askers; /* all of them; who may only ask */
-static _Thread_local const struct tide_line_in *listening; /* this thread's */
+static _Thread_local struct tide_line_in *listening; /* this thread's */
 
 bool
 control_has_more(void)
 {
 	return listening != NULL && listening->at < listening->have;
+}
+
+/* What was read with the line, then the rest. */
+int
+control_take(void *to, size_t size)
+{
+	size_t have = listening->have - listening->at;
+
+	have = have < size ? have : size;
+	memcpy(to, listening->buf + listening->at, have);
+	listening->at += have;
+	return tide_line_read_bytes(
+	    listening->fd, (char *)to + have, size - have);
 }
 
 struct client {
@@ -173,6 +186,8 @@ serve_client(void *arg)
 			complain(client->fd, "that is no request");
 	}
 	forget_question();
+	forget_message();
+	forget_list();
 	listening = NULL;
 	free(in);
 	free(line);

@@ -6,6 +6,7 @@
 
 #include "../collector/collector.h"
 #include "tidemark/base/line.h"
+#include "tidemark/reputation/addresses.h"
 
 void say_ok(int fd);
 void say_err(int fd, const char *text);
@@ -22,12 +23,24 @@ void do_report(struct collector *, int fd, const struct tide_line *);
 /* verbs_reputation.c */
 void do_addresses_install(struct collector *, int fd, const struct tide_line *);
 void do_addresses_add(struct collector *, int fd, const struct tide_line *);
+void do_addresses_test(struct collector *, int fd, const struct tide_line *);
 void do_addresses_del(struct collector *, int fd, const struct tide_line *);
 void do_except_add(struct collector *, int fd, const struct tide_line *);
 void do_except_del(struct collector *, int fd, const struct tide_line *);
 
+/* A list is in force: its number, and how many are on it. */
+void say_installed(int fd, const struct tide_addresses_fresh *);
+
+/* verbs_list.c */
+void do_addresses_load(struct collector *, int fd, const struct tide_line *);
+
 /* verbs_spam.c */
 void do_spam(struct collector *, int fd, const struct tide_line *);
+void do_spam_test(struct collector *, int fd, const struct tide_line *);
+
+/* verbs_message.c */
+void do_message(struct collector *, int fd, const struct tide_line *);
+void do_bulk_test(struct collector *, int fd, const struct tide_line *);
 
 /* verbs_sharing.c */
 void do_export(struct collector *, int fd, const struct tide_line *);
@@ -37,6 +50,9 @@ void do_audit(struct collector *, int fd, const struct tide_line *);
 
 /* verbs_forget.c */
 void do_forget(struct collector *, int fd, const struct tide_line *);
+
+/* verbs_key.c */
+void do_key(struct collector *, int fd, const struct tide_line *);
 
 /* verbs_query.c */
 void do_query(struct collector *, int fd, const struct tide_line *);

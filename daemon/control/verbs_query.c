@@ -2,8 +2,10 @@
  * verbs_query - did it pass?
  *
  * A question about content takes many lines: "content" lines say what it is,
- * part by part and without an answer, and the "query" that follows puts it to
- * the windows.  While it is at work it says how far it is; any word from the
+ * without an answer, and the "query" that follows puts it to the windows.  A
+ * text comes part by part; a message or a file comes as it is, as raw= bytes
+ * behind a line, because the digests of files are made under the hash key,
+ * which whoever asks does not have.  While it is at work it says how far it is; any word from the
  * other side, or its end, stops it, and what was found by then is the answer.
  *
  * Texts that are asked for are nobody's business: they are not logged.
@@ -22,6 +24,8 @@
 #include "tidemark/base/hash.h"
 #include "tidemark/base/line.h"
 #include "tidemark/memory/recall.h"
+#include "tidemark/settings/config.h"
+#include "tidemark/text/text.h"
 
 #define STOP_MS 20	/* how often one looks for a word to stop */
 #define PROGRESS_MS 250 /* and says how far it is */
@@ -29,16 +33,154 @@
 /* What this thread's connection has said so far. */
 static _Thread_local struct {
 	struct tide_recall *recall;
+	enum tide_recall_kind kind;
 	bool failed; /* and err says why */
 	struct tide_err err;
+	/* of what comes as it is */
+	struct tide_text *pipeline;
+	struct tide_digest *bytes, *lines;
+	char *links; /* of the open part, each with its NUL */
+	size_t links_length;
+	unsigned cut;
 } asked;
 
 void
 forget_question(void)
 {
 	tide_recall_free(asked.recall);
-	asked.recall = NULL;
-	asked.failed = false;
+	tide_text_free(asked.pipeline);
+	if (asked.bytes != NULL)
+		(void)tide_digest_end(asked.bytes);
+	if (asked.lines != NULL)
+		(void)tide_digest_end(asked.lines);
+	free(asked.links);
+	memset(&asked, 0, sizeof asked);
+}
+
+/* ---- a message, a file, as they are ------------------------------------ */
+
+static void
+note(int rc)
+{
+	if (rc < 0)
+		asked.failed = true;
+}
+
+static void
+on_begin(void *arg, const struct tide_part *part)
+{
+	(void)arg;
+	(void)part;
+	if (!asked.failed)
+		note(tide_recall_part(asked.recall, &asked.err));
+}
+
+static void
+on_text(void *arg, const char *text, size_t length)
+{
+	(void)arg;
+	if (!asked.failed)
+		note(tide_recall_text(asked.recall, text, length, &asked.err));
+}
+
+/* While its text is open: kept until that is over. */
+static void
+on_link(
+    void *arg, const struct tide_part *part, const char *text, size_t length)
+{
+	char *more = realloc(asked.links, asked.links_length + length + 1);
+
+	(void)arg;
+	(void)part;
+	if (more == NULL) {
+		note(tide_err_set(&asked.err, "no memory for the question"));
+		return;
+	}
+	memcpy(more + asked.links_length, text, length);
+	more[asked.links_length + length] = '\0';
+	asked.links = more;
+	asked.links_length += length + 1;
+}
+
+static void
+on_end(void *arg, const struct tide_part *part)
+{
+	const char *link;
+
+	for (link = asked.links;
+	     link != NULL && link < asked.links + asked.links_length;
+	     link += strlen(link) + 1) {
+		on_begin(arg, part);
+		on_text(arg, link, strlen(link));
+	}
+	asked.links_length = 0;
+}
+
+static void
+on_file(void *arg, const struct tide_part *part, struct tide_hash digest,
+    uint64_t bytes)
+{
+	(void)arg;
+	(void)part;
+	if (!asked.failed && bytes > 0)
+		note(tide_recall_file(asked.recall, digest, &asked.err));
+}
+
+static bool
+begin_raw(struct collector *c)
+{
+	static const struct tide_text_sink sink = { NULL, on_begin, on_text,
+		on_end, on_link, on_file };
+	char headers[sizeof c->config.text_headers];
+	struct tide_text_caps caps;
+
+	if (asked.kind == TIDE_RECALL_FILE && asked.bytes == NULL) {
+		asked.bytes = tide_digest_new(&c->archive.key);
+		asked.lines = tide_digest_new_lines(&c->archive.key);
+	} else if (asked.kind == TIDE_RECALL_MESSAGE &&
+	    asked.pipeline == NULL) {
+		(void)pthread_mutex_lock(&c->lock);
+		caps = tide_text_caps(&c->config);
+		memcpy(headers, c->config.text_headers, sizeof headers);
+		(void)pthread_mutex_unlock(&c->lock);
+		asked.pipeline =
+		    tide_text_new(&c->archive.key, &caps, headers, &sink);
+	}
+	return asked.pipeline != NULL ||
+	    (asked.bytes != NULL && asked.lines != NULL);
+}
+
+static int
+take_raw(struct collector *c, const char *value)
+{
+	static _Thread_local char bytes[CONTROL_RAW_MOST];
+	unsigned long n = strtoul(value, NULL, 10);
+
+	if (n > sizeof bytes || control_take(bytes, n) < 0)
+		return tide_err_set(&asked.err, "the content ended too early");
+	if (!begin_raw(c))
+		return tide_err_set(&asked.err, "no memory for the question");
+	if (asked.pipeline != NULL) {
+		tide_text_message(asked.pipeline, bytes, n);
+		return asked.failed ? -1 : 0;
+	}
+	tide_digest_add(asked.bytes, bytes, n);
+	tide_digest_add(asked.lines, bytes, n);
+	return 0;
+}
+
+static void
+end_raw(void)
+{
+	if (asked.pipeline != NULL)
+		asked.cut = tide_text_end(asked.pipeline);
+	if (asked.bytes == NULL)
+		return;
+	note(tide_recall_file(
+	    asked.recall, tide_digest_end(asked.bytes), &asked.err));
+	note(tide_recall_file(
+	    asked.recall, tide_digest_end(asked.lines), &asked.err));
+	asked.bytes = asked.lines = NULL;
 }
 
 /* ---- content ----------------------------------------------------------- */
@@ -53,29 +195,13 @@ begin_content(struct collector *c, const char *kind)
 
 	forget_question();
 	for (i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		if (strcmp(kind, kinds[i]) == 0)
+		if (strcmp(kind, kinds[i]) == 0) {
+			asked.kind = i;
 			asked.recall = tide_recall_new(&c->archive.key, i);
+		}
 	return asked.recall != NULL
 	    ? 0
 	    : tide_err_set(&asked.err, "there is no such kind of content");
-}
-
-static int
-add_file(const char *hex)
-{
-	struct tide_hash digest;
-	char *end;
-	char high[17] = "";
-
-	if (strlen(hex) != 32)
-		return tide_err_set(&asked.err, "that is no digest");
-	memcpy(high, hex, 16);
-	digest.high = strtoull(high, &end, 16);
-	if (*end == '\0')
-		digest.low = strtoull(hex + 16, &end, 16);
-	if (*end != '\0')
-		return tide_err_set(&asked.err, "that is no digest");
-	return tide_recall_file(asked.recall, digest, &asked.err);
 }
 
 static int
@@ -90,12 +216,23 @@ take_content(struct collector *c, const char *key, const char *value)
 	if (strcmp(key, "text") == 0)
 		return tide_recall_text(
 		    asked.recall, value, strlen(value), &asked.err);
-	if (strcmp(key, "file") == 0)
-		return add_file(value);
+	if (strcmp(key, "raw") == 0)
+		return take_raw(c, value);
 	if (strcmp(key, "guess") == 0)
 		return tide_recall_guess(
 		    asked.recall, value, strlen(value), &asked.err);
 	return 0; /* of a newer tool */
+}
+
+/* After a failure: what follows a line must not be taken for one. */
+static void
+skip_raw(const char *key, const char *value)
+{
+	static _Thread_local char bytes[CONTROL_RAW_MOST];
+	unsigned long n = strtoul(value, NULL, 10);
+
+	if (strcmp(key, "raw") == 0 && n <= sizeof bytes)
+		(void)control_take(bytes, n);
 }
 
 void
@@ -104,8 +241,11 @@ do_content(struct collector *c, int fd, const struct tide_line *line)
 	unsigned i;
 
 	(void)fd;
-	for (i = 0; i < line->pairs && !asked.failed; i++)
-		if (take_content(c, line->pair[i].key, line->pair[i].value) < 0)
+	for (i = 0; i < line->pairs; i++)
+		if (asked.failed)
+			skip_raw(line->pair[i].key, line->pair[i].value);
+		else if (take_content(
+			     c, line->pair[i].key, line->pair[i].value) < 0)
 			asked.failed = true; /* "query" will say so */
 }
 
@@ -233,6 +373,7 @@ send_range(int fd, const struct tide_answer *a)
 	tide_line_add_real(&out, "error", a->error);
 	tide_line_add_number(&out, "lookups", a->lookups);
 	tide_line_add_number(&out, "stopped", a->stopped);
+	tide_line_add_number(&out, "cut", asked.cut);
 	return tide_line_send(&out, fd);
 }
 
@@ -261,6 +402,9 @@ ready(const struct tide_line *line)
 		return -1;
 	if (asked.recall == NULL)
 		return tide_err_set(&asked.err, "no content was asked for");
+	end_raw();
+	if (asked.failed)
+		return -1;
 	return tide_recall_ready(asked.recall, &asked.err);
 }
 

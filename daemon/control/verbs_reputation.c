@@ -39,7 +39,8 @@ receive(struct collector *c, int fd, tide_bloom_word *words,
 	    tide_line_read_bytes(fd, words, bytes) < 0)
 		return tide_err_set(
 		    err, "the list ended too early; nothing is changed");
-	if (tide_list_file_check(&head, s, &c->archive.key, &why) < 0)
+	if (tide_list_file_check(
+		&head, s, tide_key_fingerprint(&c->archive.key), &why) < 0)
 		return tide_err_set(err, "the list %s", why.text);
 	if (head.words_check != tide_hash_check((const void *)words, bytes))
 		return tide_err_set(err, "the list is damaged");
@@ -48,7 +49,7 @@ receive(struct collector *c, int fd, tide_bloom_word *words,
 	return 0;
 }
 
-static void
+void
 say_installed(int fd, const struct tide_addresses_fresh *f)
 {
 	struct tide_line_out out;
@@ -139,6 +140,41 @@ void
 do_addresses_del(struct collector *c, int fd, const struct tide_line *line)
 {
 	change_one(c, fd, line, false);
+}
+
+/* Under which of its forms is a sender listed?  A domain has only itself. */
+static void
+send_listed(struct collector *c, int fd, const char *text)
+{
+	struct tide_sender_forms f;
+	struct tide_line_out out;
+	int form;
+
+	tide_sender_forms(&c->archive.key, text, &f);
+	if (text[0] == '@' &&
+	    tide_address_entry(&c->archive.key, text, &f.key[0]) == 1) {
+		f.count = 1;
+		f.hash[0] = tide_address_hash(&c->archive.key, &f.key[0]);
+	}
+	form =
+	    tide_addresses_find(c->map->addresses, NULL, NULL, f.hash, f.count);
+	tide_line_start(&out, "sender");
+	if (form >= 0) {
+		tide_line_add_number(&out, "form", (uint64_t)form);
+		tide_line_add(&out, "as", f.key[form].text);
+	}
+	(void)tide_line_send(&out, fd);
+}
+
+void
+do_addresses_test(struct collector *c, int fd, const struct tide_line *line)
+{
+	unsigned i;
+
+	for (i = 0; i < line->pairs; i++)
+		if (strcmp(line->pair[i].key, "key") == 0)
+			send_listed(c, fd, line->pair[i].value);
+	say_ok(fd);
 }
 
 /* ---- exceptions -------------------------------------------------------- */

@@ -74,6 +74,32 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	check "which is counted" [ "$(counter control_denied)" -eq 1 ]
 	check "nothing was changed" exits 1 tidemark bypass status
 
+	# what needs the hash key is asked of the daemon; the key is nobody's
+	check "the key is not told" exits 2 as_nobody export --key
+	check "its owner reads it" tidemark export --key
+	nowhere_else()
+	{
+		tidemark export --key >"$D/key" &&
+		    perl -0777 -e '
+			open K, "<", shift; $k = pack "H384", <K>;
+			for (@ARGV) { open F, "<", $_ or die; $f = <F>;
+				for ($i = 0; $i < 192; $i += 16) {
+					die "$_ holds it" if index($f,
+					    substr $k, $i, 16) >= 0 } }' \
+			"$D/key" "$D/state/archive.mdb" "$D/run/live.mdb"
+	}
+	check "it is in no other file" nowhere_else
+	chmod 644 "$D/run/map" "$D/run/live.mdb"
+	printf 'Subject: x\n\n%s\n' "Nobody has written a word like this before, \
+I am quite sure, and nobody will write it again, here or anywhere else." >"$D/letter"
+	check "nevertheless: a file" exits 1 as_nobody query --file "$D/letter"
+	ask_message() { as_nobody query <"$D/letter"; }
+	check "a message" exits 1 ask_message
+	check "an address" exits 1 as_nobody addresses test a@b.example
+	check "reported spam" exits 1 as_nobody spam test "$D/letter"
+	check "a count of copies" exits 1 as_nobody bulk test "$D/letter"
+	check "why" exits 1 as_nobody why nobody@nowhere.example
+
 	# forty connections of somebody who says nothing
 	# shellcheck disable=SC2016 # perl, by intent
 	setpriv --reuid 65534 --regid 65534 --clear-groups \

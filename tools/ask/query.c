@@ -42,6 +42,11 @@ tell_ourselves(const struct tool *t, struct inquiry *i,
 	struct tide_err err;
 	int rc;
 
+	if (!archive->has_key) {
+		complain("%s", archive->keyless.text);
+		return -1;
+	}
+
 	if (tool_config_path(t) == NULL || tool_places(t, &config) < 0)
 		tide_config_defaults(&config, NULL);
 	rc = query_tell(&telling, i);

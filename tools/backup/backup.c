@@ -285,7 +285,9 @@ copy_archive(struct making *m, struct tide_err *err)
 	if (tide_archive_open(
 		&a, m->config.state_dir, TIDE_ARCHIVE_READ, 0, err) < 0)
 		return -1;
-	rc = copy_store(m, a.store, err);
+	rc = a.has_key ? 0 : tide_err_set(err, "%s", a.keyless.text);
+	if (rc == 0)
+		rc = copy_store(m, a.store, err);
 	if (rc == 0)
 		rc = write_key(m, &a.key, err);
 	tide_archive_close(&a);

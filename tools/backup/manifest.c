@@ -314,7 +314,8 @@ backup_read_manifest(struct backup *b, const char *dir, struct tide_err *err)
 		return -1;
 	rc = parse(b, text, path, err);
 	free(text);
-	if (rc == 0 && b->archive != TIDE_ARCHIVE_FORMAT)
+	if (rc == 0 && b->archive != TIDE_ARCHIVE_FORMAT &&
+	    b->archive != TIDE_ARCHIVE_KEYED)
 		return tide_err_set(err,
 		    "%s: its archive has format %u, and this Tidemark reads "
 		    "format %u",

@@ -45,7 +45,7 @@ put_unknown(struct dump *d, const char *table, struct tide_bytes key,
 
 /* ---- meta -------------------------------------------------------------- */
 
-/* How the head begins; what follows is the key, and none of our business. */
+/* How the head begins; what follows is the id of the key. */
 struct head_start {
 	uint64_t magic;
 	uint32_t format, pad;

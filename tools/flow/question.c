@@ -5,9 +5,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../read/ask_key.h"
 #include "../read/view.h"
 #include "question.h"
 #include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/flow/bans.h"
 #include "tidemark/keys/keys.h"
 #include "tidemark/map/map.h"
@@ -34,10 +36,33 @@ question_add(struct question *q, const char *text)
 	k->length = (uint8_t)strlen(k->text);
 }
 
+/*
+ * A key that is the same under any hash key can be made here; one that ends in
+ * a piece of a hash is asked for.
+ */
 static void
-ask_address(struct question *q, const struct tide_keys *keys, const char *text)
+make_key(const struct view *v, const char *text,
+    void (*make)(const struct tide_keys *, const char *, struct tide_key *),
+    struct tide_key *key)
 {
-	tide_key_address(keys, text, &q->address);
+	static const struct tide_hash_key one, other = { { 1 } };
+	struct tide_key_rules rules;
+	struct tide_keys keys = { .rules = &rules, .secret = &other };
+	const char *name = strncmp(text, "auth:", 5) == 0 ? text + 5 : text;
+	struct tide_key again;
+
+	tide_key_rules_defaults(&rules);
+	make(&keys, name, &again);
+	keys.secret = &one;
+	make(&keys, name, key);
+	if (!tide_key_equal(key, &again))
+		(void)ask_key(&v->config, text, key);
+}
+
+static void
+ask_address(struct question *q, const struct view *v, const char *text)
+{
+	make_key(v, text, tide_key_address, &q->address);
 	q->domain[0] = '@';
 	tide_domain_of(text, q->domain + 1);
 }
@@ -45,16 +70,13 @@ ask_address(struct question *q, const struct tide_keys *keys, const char *text)
 void
 question_ask(struct question *q, const struct view *v, const char *text)
 {
-	struct tide_key_rules rules;
-	struct tide_keys keys = { .rules = &rules, .secret = v->map->key };
 	struct tide_key k;
 
 	memset(q, 0, sizeof *q);
 	q->text = text;
-	tide_key_rules_defaults(&rules);
 	question_add(q, text);
 	if (strncmp(text, "auth:", 5) == 0) {
-		tide_key_user(&keys, text + 5, &k);
+		make_key(v, text, tide_key_user, &k);
 		question_add(q, k.text);
 	} else if (tide_ip_parse(text, &q->ip)) {
 		q->has_ip = true;
@@ -65,7 +87,7 @@ question_ask(struct question *q, const struct view *v, const char *text)
 		q->domain[0] = '@';
 		tide_domain_of(text, q->domain + 1);
 	} else if (strchr(text, '@') != NULL && strchr(text, '|') == NULL) {
-		ask_address(q, &keys, text);
+		ask_address(q, v, text);
 	} else {
 		q->is_name =
 		    strchr(text, '|') == NULL && strchr(text, '/') == NULL;

@@ -3,8 +3,11 @@
  * the last decisions, in plain words.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "../read/ask.h"
+#include "../read/ask_key.h"
 #include "../read/json.h"
 #include "../read/levels.h"
 #include "../read/output.h"
@@ -15,6 +18,7 @@
 #include "question.h"
 #include "why.h"
 #include "tidemark/base/err.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/base/units.h"
 #include "tidemark/flow/bans.h"
 #include "tidemark/keys/keys.h"
@@ -204,25 +208,41 @@ tell_listed(const struct why *w, const char *key, const char *as,
 	(void)fprintf(w->out, "%s\n", e != NULL ? ", but an exception" : "");
 }
 
+/* The daemon knows; while it is away, and where no list is, nobody is. */
+static bool
+is_listed(const struct why *w, struct listed *found)
+{
+	const char *sender = w->q.address.text;
+	struct ask *ask;
+	bool is = false;
+
+	if (tide_addresses_now(w->view->map->addresses, NULL) == NULL)
+		return false;
+	ask = calloc(1, sizeof *ask);
+	if (ask != NULL && ask_open(ask, &w->view->config) == ANSWER_LINE) {
+		is =
+		    ask_listed(ask, &sender, 1, found) == 0 && found->form >= 0;
+		ask_close(ask);
+	}
+	free(ask);
+	return is;
+}
+
 static void
 look_at_list(struct why *w)
 {
-	const struct tide_map *map = w->view->map;
+	static const struct tide_hash_key none; /* the names of its forms do */
 	struct tide_exceptions exceptions = { 0 };
 	struct tide_sender_forms forms;
+	struct listed found;
 	struct tide_err err;
-	int form;
 
-	if (w->q.address.length == 0)
+	if (w->q.address.length == 0 || !is_listed(w, &found))
 		return;
-	tide_sender_forms(map->key, w->q.address.text, &forms);
-	form = tide_addresses_find(
-	    map->addresses, NULL, NULL, forms.hash, forms.count);
-	if (form < 0)
-		return;
+	tide_sender_forms(&none, w->q.address.text, &forms);
 	(void)tide_exceptions_attach(
 	    &exceptions, w->view->config.runtime_dir, &err);
-	tell_listed(w, forms.key[0].text, forms.key[form].text,
+	tell_listed(w, forms.key[0].text, found.as,
 	    tide_exceptions_for(&exceptions, &forms));
 	tide_exceptions_detach(&exceptions);
 	w->listed = true;

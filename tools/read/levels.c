@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "levels.h"
+#include "view_flow.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/printable.h"
 #include "tidemark/flow/buckets.h"
@@ -54,16 +55,6 @@ copy_key(const struct view *v, uint32_t unit, char key[])
 	return true;
 }
 
-static bool
-is_proved(const struct view *v, const char *key, unsigned class, uint32_t hash)
-{
-	struct tide_flow_key k;
-
-	return strlen(key) <= TIDE_BUCKET_KEY_MAX &&
-	    tide_flow_key(v->map->flow, key, strlen(key), &k) &&
-	    tide_bucket_hash(k.hash, class) == hash;
-}
-
 static void
 work_out(struct level *l, const struct tide_class *c, uint32_t mark)
 {
@@ -98,8 +89,9 @@ level_at(const struct view *v, uint32_t bucket, struct level *l)
 	if ((atomic_load(&b->mark) & TIDE_MARK_DEAD) != 0)
 		return false;
 	memset(l, 0, sizeof *l);
-	if (!copy_key(v, held & 0x3ffffff, l->key) ||
-	    !is_proved(v, l->key, class, hash))
+	if (!view_is_own(v, held & 0x3ffffff, class, hash) ||
+	    !copy_key(v, held & 0x3ffffff, l->key) ||
+	    !view_is_own(v, held & 0x3ffffff, class, hash))
 		return false;
 	mark = atomic_load(&b->mark); /* and now once more */
 	if ((mark & TIDE_MARK_DEAD) != 0 ||

@@ -40,11 +40,13 @@ bool query_has_content(const struct inquiry *);
 struct telling {
 	struct ask *ask;		 /* or NULL, and then */
 	struct tide_recall *recall;	 /* this is made */
-	const struct tide_hash_key *key; /* NULL: digests cannot be made */
+	const struct tide_hash_key *key; /* for that; the daemon has its own */
 	const struct tide_config *config;
 };
 int query_tell(struct telling *, struct inquiry *);
 void query_forget(struct inquiry *);
+/* Complain that not all of it was asked for. */
+void query_say_cut(unsigned cut);
 
 /*
  * query_pieces.c: the pieces of a text around each * that stands for what is

@@ -11,11 +11,8 @@
 #include "tidemark/ask/query.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
-#include "tidemark/base/hash.h"
 #include "tidemark/base/line.h"
 #include "tidemark/keys/address.h"
-#include "tidemark/map/head.h"
-#include "tidemark/map/map.h"
 #include "tidemark/memory/recall.h"
 #include "tidemark/settings/config.h"
 
@@ -117,6 +114,7 @@ take_line(struct tide_answer *a, const struct tide_line *l, bool *ranged)
 	a->error = tide_line_real(l, "error");
 	a->lookups = tide_line_number(l, "lookups", 0);
 	a->stopped = tide_line_number(l, "stopped", 0) != 0;
+	query_say_cut((unsigned)tide_line_number(l, "cut", 0));
 	*ranged = true;
 	return 0;
 }
@@ -155,33 +153,12 @@ take_answer(
 
 /* ---- the question ------------------------------------------------------ */
 
-/* The digest of a file is made under the daemon's key, which the map has. */
-static bool
-find_key(const struct tide_config *config, struct tide_hash_key *key)
-{
-	struct tide_err err;
-	struct tide_map *map =
-	    tide_map_attach(config->runtime_dir, TIDE_MAP_TOOL, &err);
-
-	if (map == NULL)
-		return false;
-	*key = map->head->key;
-	tide_map_detach(map);
-	return true;
-}
-
 static int
 tell_daemon(
     struct ask *ask, const struct tide_config *config, struct inquiry *i)
 {
-	struct tide_hash_key key;
 	struct telling t = { .ask = ask, .config = config };
 
-	if (i->text == NULL && find_key(config, &key))
-		t.key = &key;
-	if (i->message != NULL && t.key == NULL)
-		complain("the message's files are left out: their digests "
-			 "need the live map");
 	return query_tell(&t, i);
 }
 

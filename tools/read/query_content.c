@@ -122,14 +122,28 @@ static void
 say_file(struct speech *s, struct tide_hash digest)
 {
 	struct tide_err err;
-	char hex[33];
 
-	(void)snprintf(hex, sizeof hex, "%016llx%016llx",
-	    (unsigned long long)digest.high, (unsigned long long)digest.low);
-	if (s->t->ask != NULL)
-		say(s, "file", hex);
-	else if (!s->failed && tide_recall_file(s->t->recall, digest, &err) < 0)
+	if (!s->failed && tide_recall_file(s->t->recall, digest, &err) < 0)
 		failed(s, &err);
+}
+
+/* As it is: the daemon has the key that digests are made with. */
+static void
+say_raw(void *arg, const void *bytes, size_t length)
+{
+	struct speech *s = arg;
+	struct tide_line_out line;
+
+	if (s->failed)
+		return;
+	tide_line_start(&line, "content");
+	tide_line_add_number(&line, "raw", length);
+	if (ask_say(s->t->ask, &line) == ANSWER_BROKEN)
+		failed(s, NULL);
+	else if (tide_line_send_bytes(s->t->ask->in.fd, bytes, length) < 0)
+		failed(s,
+		    &(struct tide_err){
+			"the daemon does not take the question" });
 }
 
 /* ---- behind the pipeline ----------------------------------------------- */
@@ -307,7 +321,7 @@ read_file(struct speech *s, const char *path,
 {
 	bool std = strcmp(path, "-") == 0;
 	FILE *f = std ? stdin : fopen(path, "re");
-	char chunk[65536];
+	char chunk[32768];
 	size_t n;
 
 	if (f == NULL) {
@@ -332,21 +346,31 @@ take_message(void *arg, const void *bytes, size_t length)
 	tide_text_message(arg, bytes, length);
 }
 
-static void
-tell_message(struct speech *s, const char *path)
+void
+query_say_cut(unsigned cut)
 {
-	struct tide_text *t = pipeline(s, false);
 	char names[TIDE_CUT_MAX];
-	unsigned cut;
 
-	if (t == NULL)
-		return;
-	read_file(s, path, take_message, t);
-	cut = tide_text_end(t);
 	if (cut != 0)
 		complain("the message is not asked for whole, past the caps "
 			 "of: %s",
 		    tide_text_cut_show(cut, names));
+}
+
+static void
+tell_message(struct speech *s, const char *path)
+{
+	struct tide_text *t;
+
+	if (s->t->ask != NULL) {
+		read_file(s, path, say_raw, s);
+		return;
+	}
+	t = pipeline(s, false);
+	if (t == NULL)
+		return;
+	read_file(s, path, take_message, t);
+	query_say_cut(tide_text_end(t));
 	tide_text_free(t);
 }
 
@@ -368,10 +392,8 @@ tell_file(struct speech *s, const char *path)
 {
 	struct digests d;
 
-	if (s->t->key == NULL) {
-		complain("a file can be asked for only by those who may read "
-			 "the live map");
-		s->failed = true;
+	if (s->t->ask != NULL) {
+		read_file(s, path, say_raw, s);
 		return;
 	}
 	d.bytes = tide_digest_new(s->t->key);

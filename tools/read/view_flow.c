@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "output.h"
+#include "ask_key.h"
 #include "view_flow.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
@@ -48,15 +48,16 @@ copy_string(const struct view *v, uint32_t unit, char *out)
 	return length;
 }
 
-/* The text is the bucket's own: its hash says so. */
-static bool
-is_whole(const struct view *v, const struct tide_bucket *b,
-    const struct view_bucket *out, unsigned length)
+/*
+ * The string is the bucket's own: its hash says so, before the text is copied
+ * and after.  What the hash is of, only who has the secret can say.
+ */
+bool
+view_is_own(const struct view *v, uint32_t unit, unsigned class, uint32_t hash)
 {
-	struct tide_flow_key key;
-
-	return tide_flow_key(v->map->flow, out->key, length, &key) &&
-	    tide_bucket_hash(key.hash, out->class) == once(&b->hash);
+	return unit > 0 && unit < v->flow.string_units &&
+	    tide_bucket_hash(
+		once(&tide_string_at(v->map->flow, unit)->hash), class) == hash;
 }
 
 static void
@@ -86,14 +87,17 @@ view_bucket(const struct view *v, uint32_t i, struct view_bucket *out)
 	const struct tide_bucket *b = &v->map->flow->bucket[i];
 	uint32_t mark = atomic_load(&b->mark);
 	uint32_t class_string = once(&b->class_string);
+	uint32_t unit = class_string & 0x3ffffff, hash = once(&b->hash);
 	struct tide_class_id id;
 	unsigned length;
 
 	if ((mark & TIDE_MARK_DEAD) != 0)
 		return false;
 	out->class = class_string >> 26;
-	length = copy_string(v, class_string & 0x3ffffff, out->key);
-	if (length == 0 || !is_whole(v, b, out, length) ||
+	if (!view_is_own(v, unit, out->class, hash))
+		return false;
+	length = copy_string(v, unit, out->key);
+	if (length == 0 || !view_is_own(v, unit, out->class, hash) ||
 	    once(&b->class_string) != class_string)
 		return false;
 	mark = atomic_load(&b->mark);
@@ -152,16 +156,7 @@ view_ban_reason(const struct tide_ban *ban)
 int
 view_key(const struct view *v, const char *text, struct tide_key *key)
 {
-	const struct tide_hash_key secret = v->map->head->key;
-	struct tide_key_rules rules;
-	struct tide_keys keys = { .rules = &rules, .secret = &secret };
-	struct tide_err err;
-
-	tide_key_rules_defaults(&rules);
-	if (tide_key_given(&keys, text, key, &err) == 0)
-		return 0;
-	complain("%s", err.text);
-	return -1;
+	return ask_key(&v->config, text, key);
 }
 
 bool

@@ -47,4 +47,8 @@ struct view_flow {
 
 struct view_flow view_flow(const struct view *, uint64_t now_ms);
 
+/* Is the string at that unit the one of a bucket of this class and hash? */
+bool
+view_is_own(const struct view *, uint32_t unit, unsigned class, uint32_t hash);
+
 #endif

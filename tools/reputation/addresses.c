@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "../order.h"
+#include "../read/ask.h"
+#include "../read/ask_key.h"
 #include "../read/json.h"
 #include "../read/output.h"
 #include "../read/view.h"
@@ -78,35 +80,35 @@ change_all(const struct tool *t, char *const *addresses, int n, bool add)
 
 struct finding {
 	struct tide_sender_forms forms;
-	int form; /* listed by it, or -1 */
+	struct listed found;
 	const struct tide_exception *except;
 };
 
 static void
 say_finding(const struct tool *t, const struct finding *f)
 {
-	const char *as = f->form < 0 ? "" : f->forms.key[f->form].text;
+	const char *as = f->found.as;
 	char since[SHOW_MAX];
 	struct json j;
 
 	if (t->json) {
 		j = json_record(stdout, "address");
 		json_text(&j, "key", f->forms.key[0].text);
-		json_bool(&j, "listed", f->form >= 0);
-		if (f->form >= 0)
+		json_bool(&j, "listed", f->found.form >= 0);
+		if (f->found.form >= 0)
 			json_text(&j, "listed_as", as);
 		json_bool(&j, "excepted", f->except != NULL);
-		json_bool(&j, "spam", f->form >= 0 && f->except == NULL);
+		json_bool(&j, "spam", f->found.form >= 0 && f->except == NULL);
 		json_record_end(&j);
 		return;
 	}
 	printf("%s is %son the list", f->forms.key[0].text,
-	    f->form < 0 ? "not " : "");
-	if (f->form > 0)
+	    f->found.form < 0 ? "not " : "");
+	if (f->found.form > 0)
 		printf(", as %s", as);
 	if (f->except != NULL)
 		printf("%s an exception (%s) since %s%s",
-		    f->form < 0 ? ", and" : ", but", f->except->key,
+		    f->found.form < 0 ? ", and" : ", but", f->except->key,
 		    show_moment(f->except->since_ms, since, sizeof since),
 		    f->except->reason[0] != '\0' ? ": " : "");
 	if (f->except != NULL)
@@ -114,33 +116,47 @@ say_finding(const struct tool *t, const struct finding *f)
 	printf("\n");
 }
 
+/* One of them, on an open connection; -1 once complained. */
+static int
+find_one(struct ask *ask, const struct tide_exceptions *exceptions,
+    const char *text, struct finding *f)
+{
+	static const struct tide_hash_key none; /* names are all we need */
+	struct tide_key entry;
+
+	if (tide_address_entry(&none, text, &entry) != 1) {
+		complain("«%s» is no address and no @domain", text);
+		return -1;
+	}
+	if (text[0] == '@')
+		addresses_forms(&f->forms, &entry);
+	else
+		tide_sender_forms(&none, text, &f->forms);
+	f->except = tide_exceptions_for(exceptions, &f->forms);
+	return ask_listed(ask, &text, 1, &f->found);
+}
+
 static int
 test(const struct tool *t, const struct view *v, char *const *addresses, int n)
 {
-	const struct tide_hash_key *key = v->map->key;
+	static struct ask ask;
 	struct tide_exceptions exceptions;
-	struct tide_key entry;
 	struct finding f;
 	int i, code = TOOL_NO;
 
+	if (ask_open(&ask, &v->config) == ANSWER_BROKEN)
+		return TOOL_ERROR;
 	addresses_exceptions(v, &exceptions);
 	for (i = 0; i < n; i++) {
-		tide_sender_forms(key, addresses[i], &f.forms);
-		if (tide_address_entry(key, addresses[i], &entry) != 1) {
-			complain(
-			    "«%s» is no address and no @domain", addresses[i]);
+		if (find_one(&ask, &exceptions, addresses[i], &f) < 0) {
 			code = TOOL_ERROR;
 			break;
 		}
-		if (addresses[i][0] == '@')
-			addresses_one_form(&f.forms, key, &entry);
-		f.form = tide_addresses_find(
-		    v->map->addresses, NULL, NULL, f.forms.hash, f.forms.count);
-		f.except = tide_exceptions_for(&exceptions, &f.forms);
 		say_finding(t, &f);
-		if (f.form >= 0 && f.except == NULL && code == TOOL_NO)
+		if (f.found.form >= 0 && f.except == NULL && code == TOOL_NO)
 			code = TOOL_OK;
 	}
+	ask_close(&ask);
 	tide_exceptions_detach(&exceptions);
 	return code;
 }

@@ -8,7 +8,6 @@
 
 #include "../read/view.h"
 #include "../tool.h"
-#include "tidemark/base/hash.h"
 #include "tidemark/keys/keys.h"
 #include "tidemark/reputation/addresses.h"
 #include "tidemark/reputation/exceptions.h"
@@ -16,7 +15,6 @@
 /* ---- addresses_lines.c ------------------------------------------------- */
 
 struct lines {
-	const struct tide_hash_key *key;
 	uint64_t read;	   /* lines that named something */
 	uint64_t left_out; /* lines that are no address; the first are shown */
 	/* each of them; -1 ends it, with a complaint made */
@@ -44,8 +42,7 @@ int addresses_check(const struct tool *, const struct view *,
 /* The exceptions as they are published; none if there is no file yet. */
 void addresses_exceptions(const struct view *, struct tide_exceptions *);
 
-/* A domain is looked for as it is. */
-void addresses_one_form(struct tide_sender_forms *,
-    const struct tide_hash_key *, const struct tide_key *);
+/* The forms that exceptions are looked up by; a domain has only itself. */
+void addresses_forms(struct tide_sender_forms *, const struct tide_key *);
 
 #endif

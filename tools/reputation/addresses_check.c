@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "../order.h"
+#include "../read/ask.h"
+#include "../read/ask_key.h"
 #include "../read/json.h"
 #include "../read/output.h"
 #include "../read/view.h"
@@ -15,7 +17,6 @@
 #include "tidemark/base/hash.h"
 #include "tidemark/base/line.h"
 #include "tidemark/keys/keys.h"
-#include "tidemark/map/map.h"
 #include "tidemark/reputation/addresses.h"
 #include "tidemark/reputation/exceptions.h"
 #include "tidemark/settings/config.h"
@@ -32,12 +33,16 @@ addresses_exceptions(const struct view *v, struct tide_exceptions *x)
 }
 
 void
-addresses_one_form(struct tide_sender_forms *f,
-    const struct tide_hash_key *secret, const struct tide_key *key)
+addresses_forms(struct tide_sender_forms *f, const struct tide_key *key)
 {
+	static const struct tide_hash_key none; /* names are all we need */
+
+	if (key->text[0] != '@') {
+		tide_sender_forms(&none, key->text, f);
+		return;
+	}
 	f->count = 1;
 	f->key[0] = *key;
-	f->hash[0] = tide_address_hash(secret, key);
 }
 
 struct check {
@@ -46,6 +51,9 @@ struct check {
 	struct tide_exceptions exceptions;
 	uint64_t checked, excepted, found;
 	bool except;
+	struct ask ask;
+	struct tide_key asked[ASK_LISTED_MOST]; /* not looked for yet */
+	unsigned waiting;
 	struct tide_key batch[BATCH];
 	unsigned pending;
 };
@@ -91,21 +99,11 @@ say_found(const struct check *c, const struct tide_key *key)
 
 /* An exception for what was found: the address, unless it is its domain. */
 static int
-check_line(void *arg, const char *line, const struct tide_key *key)
+take_found(struct check *c, const struct tide_key *key)
 {
-	struct check *c = arg;
 	struct tide_sender_forms forms;
-	int form;
 
-	(void)line;
-	c->checked++;
-	tide_sender_forms(c->v->map->key, key->text, &forms);
-	if (key->text[0] == '@')
-		addresses_one_form(&forms, c->v->map->key, key);
-	form = tide_addresses_find(
-	    c->v->map->addresses, NULL, NULL, forms.hash, forms.count);
-	if (form < 0)
-		return 0;
+	addresses_forms(&forms, key);
 	if (tide_exceptions_for(&c->exceptions, &forms) != NULL) {
 		c->excepted++;
 		return 0;
@@ -116,6 +114,36 @@ check_line(void *arg, const char *line, const struct tide_key *key)
 		return 0;
 	c->batch[c->pending++] = *key;
 	return c->pending == BATCH ? flush(c) : 0;
+}
+
+static int
+look(struct check *c)
+{
+	const char *sender[ASK_LISTED_MOST];
+	struct listed found[ASK_LISTED_MOST];
+	unsigned i, n = c->waiting;
+	int rc = 0;
+
+	for (i = 0; i < n; i++)
+		sender[i] = c->asked[i].text;
+	c->waiting = 0;
+	if (n > 0 && ask_listed(&c->ask, sender, n, found) < 0)
+		return -1;
+	for (i = 0; rc == 0 && i < n; i++)
+		if (found[i].form >= 0)
+			rc = take_found(c, &c->asked[i]);
+	return rc;
+}
+
+static int
+check_line(void *arg, const char *line, const struct tide_key *key)
+{
+	struct check *c = arg;
+
+	(void)line;
+	c->checked++;
+	c->asked[c->waiting++] = *key;
+	return c->waiting == ASK_LISTED_MOST ? look(c) : 0;
 }
 
 static void
@@ -133,14 +161,20 @@ int
 addresses_check(const struct tool *t, const struct view *v, char *const *files,
     int n, bool except)
 {
-	struct check c = { .t = t, .v = v, .except = except };
-	struct lines l = { .key = v->map->key, .each = check_line, .arg = &c };
+	static struct check c;
+	struct lines l = { .each = check_line, .arg = &c };
 	int rc;
 
+	c = (struct check){ .t = t, .v = v, .except = except };
+	if (ask_open(&c.ask, &v->config) == ANSWER_BROKEN)
+		return TOOL_ERROR;
 	addresses_exceptions(v, &c.exceptions);
 	rc = lines_read(&l, "checking", files, n);
 	if (rc == 0)
+		rc = look(&c);
+	if (rc == 0)
 		rc = flush(&c);
+	ask_close(&c.ask);
 	tide_exceptions_detach(&c.exceptions);
 	if (rc < 0)
 		return TOOL_ERROR;

@@ -10,6 +10,7 @@
 #include "../progress.h"
 #include "../read/output.h"
 #include "addresses.h"
+#include "tidemark/base/hash.h"
 #include "tidemark/keys/keys.h"
 #include "tidemark/reputation/addresses.h"
 
@@ -30,7 +31,6 @@ bytes_of(char *const *files, int n)
 	return sum;
 }
 
-/* For a terminal: no control characters. */
 static void
 leave_out(struct lines *l, const char *path, uint64_t number, const char *line)
 {
@@ -41,7 +41,7 @@ leave_out(struct lines *l, const char *path, uint64_t number, const char *line)
 		return;
 	for (i = 0; i + 1 < sizeof shown && line[i] != '\0' && line[i] != '\n';
 	     i++)
-		shown[i] = (unsigned char)line[i] < ' ' ? '?' : line[i];
+		shown[i] = line[i];
 	shown[i] = '\0';
 	complain("%s:%llu: «%s» is no address and no @domain; left out", path,
 	    (unsigned long long)number, shown);
@@ -50,9 +50,10 @@ leave_out(struct lines *l, const char *path, uint64_t number, const char *line)
 static int
 take_line(struct lines *l, const char *path, uint64_t number, const char *line)
 {
+	static const struct tide_hash_key none; /* for long ones, another */
 	struct tide_key key;
 
-	switch (tide_address_entry(l->key, line, &key)) {
+	switch (tide_address_entry(&none, line, &key)) {
 	case 0:
 		return 0;
 	case 1:

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../read/ask.h"
+#include "../read/ask_key.h"
 #include "../read/json.h"
 #include "../read/output.h"
 #include "../read/view.h"
@@ -25,15 +26,11 @@
 #include "tidemark/map/map.h"
 #include "tidemark/reputation/addresses.h"
 
-/* ---- building ---------------------------------------------------------- */
-
 struct build {
 	struct tide_list_shape shape;
-	const struct tide_hash_key *key;
+	uint64_t fingerprint; /* of the daemon's hash key */
 	tide_bloom_word *words;
 	uint64_t elements;
-	struct tide_hash *hash; /* of the counting form: each once */
-	size_t count, room;
 };
 
 static int
@@ -43,74 +40,18 @@ no_memory(void)
 	return -1;
 }
 
-static int
-keep_hash(struct build *b, struct tide_hash h)
-{
-	size_t room = b->room == 0 ? 4096 : b->room * 2;
-	struct tide_hash *hash = b->hash;
-
-	if (b->count == b->room) {
-		hash = realloc(hash, room * sizeof *hash);
-		if (hash == NULL)
-			return no_memory();
-		b->hash = hash;
-		b->room = room;
-	}
-	b->hash[b->count++] = h;
-	return 0;
-}
-
-/* A count must not grow with a line that is there twice. */
-static int
-add_line(void *arg, const char *line, const struct tide_key *key)
-{
-	struct build *b = arg;
-	struct tide_hash h = tide_address_hash(b->key, key);
-
-	(void)line;
-	if (b->shape.counting)
-		return keep_hash(b, h);
-	b->elements += tide_list_add(&b->shape, b->words, h);
-	return 0;
-}
-
-static int
-by_hash(const void *a, const void *b)
-{
-	const struct tide_hash *x = a, *y = b;
-
-	if (x->low != y->low)
-		return x->low < y->low ? -1 : 1;
-	return x->high < y->high ? -1 : x->high > y->high;
-}
-
-static void
-add_hashes(struct build *b)
-{
-	size_t i;
-
-	if (b->count > 0)
-		qsort(b->hash, b->count, sizeof *b->hash, by_hash);
-	for (i = 0; i < b->count; i++) {
-		if (i > 0 && by_hash(&b->hash[i - 1], &b->hash[i]) == 0)
-			continue;
-		(void)tide_list_add(&b->shape, b->words, b->hash[i]);
-		b->elements++;
-	}
-}
-
 static void
 discard(struct build *b)
 {
 	free(b->words);
-	free(b->hash);
 }
 
 static int
 start(struct build *b, const struct view *v)
 {
-	*b = (struct build){ .shape = v->map->addresses->shape,
-		.key = v->map->key };
+	*b = (struct build){ .shape = v->map->addresses->shape };
+	if (ask_fingerprint(&v->config, &b->fingerprint) < 0)
+		return -1;
 	b->words = calloc(1, tide_list_bytes(&b->shape));
 	return b->words != NULL ? 0 : no_memory();
 }
@@ -122,7 +63,7 @@ header_of(const struct build *b)
 {
 	struct tide_list_file head;
 
-	tide_list_file_make(&head, &b->shape, b->key,
+	tide_list_file_make(&head, &b->shape, b->fingerprint,
 	    &(struct tide_addresses_fresh){ .words = b->words,
 		.elements = b->elements,
 		.loaded_ms = tide_clock_wall_ms() });
@@ -190,16 +131,61 @@ hand_over(const struct tool *t, const struct view *v, const struct build *b,
 	return code;
 }
 
+/* ---- lines ------------------------------------------------------------- */
+
+#define CHUNK 32768u
+
+struct loading {
+	struct ask ask;
+	char text[CHUNK]; /* entries, each with its end of line */
+	size_t length;
+};
+
 static int
-check_room(const struct build *b)
+send_chunk(struct loading *l)
 {
-	if (b->elements <= b->shape.bloom.capacity)
-		return 0;
-	complain("%llu addresses are more than addresses_capacity, %llu; "
-		 "raise it, restart tidemarkd and load them again",
-	    (unsigned long long)b->elements,
-	    (unsigned long long)b->shape.bloom.capacity);
-	return -1;
+	struct tide_line_out line;
+
+	tide_line_start(&line, "addresses-load");
+	tide_line_add_number(&line, "raw", l->length);
+	if (ask_say(&l->ask, &line) == ANSWER_BROKEN)
+		return -1;
+	if (tide_line_send_bytes(l->ask.in.fd, l->text, l->length) < 0) {
+		complain("the daemon does not take the list");
+		return -1;
+	}
+	l->length = 0;
+	return 0;
+}
+
+/* As it stands in the file: the key that hashes it is the daemon's. */
+static int
+add_line(void *arg, const char *line, const struct tide_key *key)
+{
+	struct loading *l = arg;
+	size_t n = strcspn(line, "\r\n");
+
+	(void)key;
+	if (n + 1 > sizeof l->text) {
+		complain("a line is too long");
+		return -1;
+	}
+	if (l->length + n + 1 > sizeof l->text && send_chunk(l) < 0)
+		return -1;
+	memcpy(l->text + l->length, line, n);
+	l->text[l->length + n] = '\n';
+	l->length += n + 1;
+	return 0;
+}
+
+static int
+request(struct loading *l, const char *what)
+{
+	struct tide_line_out line;
+
+	tide_line_start(&line, "addresses-load");
+	tide_line_add(&line, what, "1");
+	return ask_say(&l->ask, &line) == ANSWER_BROKEN ? -1 : 0;
 }
 
 static void
@@ -210,24 +196,39 @@ say_left_out(const struct lines *l)
 		    (unsigned long long)l->left_out, plural(l->left_out));
 }
 
+/* "send" came. */
+static int
+send_lines(
+    const struct tool *t, struct loading *load, char *const *files, int n)
+{
+	struct lines l = { .each = add_line, .arg = load };
+
+	if (lines_read(&l, "addresses", files, n) < 0 ||
+	    (load->length > 0 && send_chunk(load) < 0))
+		return TOOL_ERROR;
+	say_left_out(&l);
+	return request(load, "end") < 0 ? TOOL_ERROR
+					: hear(t, &load->ask, false);
+}
+
 int
 addresses_load(
     const struct tool *t, const struct view *v, char *const *files, int n)
 {
-	struct build b;
-	struct lines l = { .each = add_line, .arg = &b };
+	static struct loading load;
 	int code = TOOL_ERROR;
+	enum answer a;
 
-	if (start(&b, v) < 0)
+	if (ask_open(&load.ask, &v->config) == ANSWER_BROKEN)
 		return TOOL_ERROR;
-	l.key = b.key;
-	if (lines_read(&l, "addresses", files, n) == 0) {
-		add_hashes(&b);
-		say_left_out(&l);
-		code =
-		    check_room(&b) < 0 ? TOOL_NO : hand_over(t, v, &b, false);
+	if (request(&load, "begin") == 0) {
+		a = ask_next(&load.ask);
+		if (a == ANSWER_REFUSED)
+			code = TOOL_NO;
+		else if (a == ANSWER_LINE)
+			code = send_lines(t, &load, files, n);
 	}
-	discard(&b);
+	ask_close(&load.ask);
 	return code;
 }
 
@@ -247,7 +248,7 @@ read_list(const struct build *b, const char *path, struct tide_list_file *head,
 		return -1;
 	}
 	if (fread(head, sizeof *head, 1, f) == 1 &&
-	    tide_list_file_check(head, &b->shape, b->key, &err) == 0) {
+	    tide_list_file_check(head, &b->shape, b->fingerprint, &err) == 0) {
 		if (fread((void *)words, bytes, 1, f) != 1 || fgetc(f) != EOF)
 			(void)tide_err_set(&err, "is truncated, or too long");
 		else if (head->words_check !=

@@ -4,30 +4,32 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../read/ask.h"
 #include "../read/json.h"
 #include "../read/output.h"
 #include "../read/view.h"
 #include "../tool.h"
 #include "sign.h"
-#include "tidemark/base/hash.h"
+#include "tidemark/base/line.h"
 #include "tidemark/map/map.h"
 #include "tidemark/reputation/bulk.h"
 #include "tidemark/reputation/counting.h"
-#include "tidemark/reputation/signature.h"
 #include "tidemark/settings/config.h"
 
 /* ---- test -------------------------------------------------------------- */
 
-/* One signature: what it is of, and its count. */
+/* One signature: what it is of, its name, and its count. */
 static void
-put_count(const struct tool *t, const char *of, struct tide_hash hash,
+put_count(const struct tool *t, const struct tide_line *line,
     const struct tide_bulk_count *c)
 {
-	char count[TIDE_BULK_TEXT], since[SHOW_MAX], name[SHOW_MAX];
+	const char *of = tide_line_get(line, "of");
+	const char *name = tide_line_get(line, "name");
+	char count[TIDE_BULK_TEXT], since[SHOW_MAX];
 	struct json j;
 
-	(void)snprintf(name, sizeof name, "%016llx%016llx",
-	    (unsigned long long)hash.low, (unsigned long long)hash.high);
+	of = of != NULL ? of : "?";
+	name = name != NULL ? name : "?";
 	if (!t->json) {
 		printf("%s %s: %s%s%s copies (%u here, %u at neighbours) "
 		       "since %s\n",
@@ -72,26 +74,38 @@ put_profiles(const struct tool *t, const struct view *v, uint32_t total)
 	}
 }
 
+static struct tide_bulk_count
+read_count(const struct tide_line *l)
+{
+	return (struct tide_bulk_count){ .own = (uint32_t)tide_line_number(
+					     l, "own", 0),
+		.neighbours = (uint32_t)tide_line_number(l, "neighbours", 0),
+		.more = tide_line_number(l, "more", 0) != 0,
+		.most = (uint32_t)tide_line_number(l, "most", 0),
+		.since_ms = tide_line_number(l, "since_ms", 0) };
+}
+
 /* The highest of all counts; as the milter has it. */
 static int
-look(
-    const struct tool *t, const struct view *v, const struct tide_signatures *s)
+look(const struct tool *t, const struct view *v, struct ask *ask)
 {
-	size_t i, n = s->has_text ? 1 : s->files;
+	struct tide_line_out request;
 	struct tide_bulk_count c;
 	uint32_t most = 0;
+	unsigned n = 0;
+	enum answer a;
 
-	for (i = 0; i < n; i++) {
-		struct tide_hash h = s->has_text ? s->text : s->file[i];
-
-		if (!tide_bulk_look(v->map->bulk, h, &c)) {
-			complain("nothing is counted yet");
-			return TOOL_ERROR;
-		}
-		put_count(t, s->has_text ? "text" : "attachment", h, &c);
+	tide_line_start(&request, "bulk-test");
+	a = ask_say(ask, &request);
+	while (a != ANSWER_BROKEN && (a = ask_next(ask)) == ANSWER_LINE) {
+		c = read_count(&ask->line);
+		put_count(t, &ask->line, &c);
 		if (tide_bulk_total(&c) > most)
 			most = tide_bulk_total(&c);
+		n++;
 	}
+	if (a != ANSWER_DONE)
+		return TOOL_ERROR;
 	if (n == 0 && !t->json)
 		printf("too little text, and no attachment: not counted\n");
 	if (n > 0)
@@ -103,14 +117,16 @@ static int
 test(const struct tool *t, const char *path, const char *const *to,
     size_t recipients)
 {
-	struct tide_signatures signatures;
+	static struct ask ask;
 	struct view v;
 	int code = TOOL_ERROR;
 
 	if (tool_view(t, &v) != TOOL_OK)
 		return TOOL_ERROR;
-	if (sign_message(&v, path, to, recipients, &signatures) == 0)
-		code = look(t, &v, &signatures);
+	if (sign_message(&ask, &v.config, path, to, recipients) == 0) {
+		code = look(t, &v, &ask);
+		ask_close(&ask);
+	}
 	view_close(&v);
 	return code;
 }

@@ -10,27 +10,34 @@
 #include "../read/ask.h"
 #include "../read/json.h"
 #include "../read/output.h"
-#include "../read/view.h"
 #include "../tool.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/hash.h"
 #include "tidemark/base/line.h"
-#include "tidemark/map/map.h"
 #include "tidemark/reputation/share.h"
 #include "tidemark/settings/config.h"
 
 /* ---- export ------------------------------------------------------------ */
 
+/* Its owner and root can read it; who may only ask cannot. */
 static int
 show_key(const struct tool *t)
 {
+	static struct tide_config config;
 	char text[TIDE_HASH_KEY_TEXT];
+	struct tide_hash_key key;
+	struct tide_err err;
 	struct json j;
-	struct view v;
+	int found;
 
-	if (tool_view(t, &v) != TOOL_OK)
+	if (tool_places(t, &config) < 0)
 		return TOOL_ERROR;
-	tide_hash_key_show(v.map->key, text);
+	found = tide_hash_key_read(&key, config.state_dir, &err);
+	if (found <= 0) {
+		complain("%s", found < 0 ? err.text : "there is no key yet");
+		return TOOL_ERROR;
+	}
+	tide_hash_key_show(&key, text);
 	if (t->json) {
 		j = json_record(stdout, "key");
 		json_text(&j, "key", text);
@@ -38,7 +45,6 @@ show_key(const struct tool *t)
 	} else {
 		printf("%s\n", text);
 	}
-	view_close(&v);
 	return TOOL_OK;
 }
 

@@ -6,18 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../order.h"
+#include "../read/ask.h"
 #include "../read/json.h"
 #include "../read/output.h"
 #include "../read/view.h"
 #include "../tool.h"
 #include "sign.h"
 #include "tidemark/base/bloom.h"
-#include "tidemark/base/hash.h"
 #include "tidemark/base/line.h"
 #include "tidemark/map/map.h"
-#include "tidemark/reputation/signature.h"
-#include "tidemark/reputation/signature_text.h"
 #include "tidemark/reputation/spam.h"
 
 struct wish {
@@ -29,45 +26,58 @@ struct wish {
 
 /* ---- test -------------------------------------------------------------- */
 
+#define FILES_MOST 16u
+
+struct trace {
+	char name[40];
+	uint64_t reported, began_ms, revoked;
+};
+
+/* What the daemon said. */
+struct test {
+	bool has_text;
+	struct trace text, file[FILES_MOST];
+	unsigned files;
+	uint64_t samples, met, met_gone, needed, generation, began_ms;
+	unsigned how;
+};
+
 static void
-put_trace(const struct view *v, const char *what, struct tide_hash h,
-    const struct tide_spam_trace *t)
+put_trace(const char *what, const struct trace *t)
 {
 	char since[SHOW_MAX];
-	uint64_t g = t->reported;
 
-	printf("%-10s  %016llx%016llx", what, (unsigned long long)h.low,
-	    (unsigned long long)h.high);
-	if (g != 0)
+	printf("%-10s  %s", what, t->name);
+	if (t->reported != 0)
 		printf("  reported in generation %llu, which began %s",
-		    (unsigned long long)g,
-		    show_moment(
-			atomic_load(
-			    &tide_spam_generation(v->map->spam, g)->began_ms),
-			since, sizeof since));
+		    (unsigned long long)t->reported,
+		    show_moment(t->began_ms, since, sizeof since));
 	if (t->revoked != 0)
 		printf("  revoked in generation %llu",
 		    (unsigned long long)t->revoked);
-	printf("%s\n", g == 0 && t->revoked == 0 ? "  not known" : "");
+	printf(
+	    "%s\n", t->reported == 0 && t->revoked == 0 ? "  not known" : "");
 }
 
 static void
-put_test(const struct view *v, const struct tide_signatures *s,
-    const struct tide_spam_match *m)
+put_test(const struct test *m)
 {
 	char since[SHOW_MAX];
-	size_t i;
+	unsigned i;
 
-	if (!s->has_text)
+	if (!m->has_text)
 		printf("text        too little of it to be signed\n");
 	else
-		put_trace(v, "text", s->text, &m->text);
-	for (i = 0; i < s->files; i++)
-		put_trace(v, "file", s->file[i], &m->file[i]);
+		put_trace("text", &m->text);
+	for (i = 0; i < m->files; i++)
+		put_trace("file", &m->file[i]);
 	if (m->needed > 0)
-		printf("near copy   %u of %zu pairs of samples met, %u of them "
-		       "revoked; %u make a near copy\n",
-		    m->met, s->samples - 1, m->met_gone, m->needed);
+		printf("near copy   %llu of %llu pairs of samples met, %llu of "
+		       "them revoked; %llu make a near copy\n",
+		    (unsigned long long)m->met,
+		    (unsigned long long)m->samples - 1,
+		    (unsigned long long)m->met_gone,
+		    (unsigned long long)m->needed);
 	if (m->how == TIDE_SPAM_NOT)
 		printf("%sno spam%s\n", tone(TONE_GOOD), tone(TONE_PLAIN));
 	else
@@ -79,15 +89,17 @@ put_test(const struct view *v, const struct tide_signatures *s,
 }
 
 static void
-put_test_json(const struct tide_signatures *s, const struct tide_spam_match *m)
+put_test_json(const struct test *m)
 {
-	struct tide_signature_words w;
 	struct json j = json_record(stdout, "spam_test");
+	char names[FILES_MOST * 40] = "";
+	unsigned i;
 
-	tide_signatures_show(s, &w);
-	json_text(&j, "text", w.text);
-	json_text(&j, "files", w.files);
-	json_number(&j, "samples", s->samples);
+	for (i = 0; i < m->files; i++)
+		(void)strcat(names, m->file[i].name);
+	json_text(&j, "text", m->text.name);
+	json_text(&j, "files", names);
+	json_number(&j, "samples", m->samples);
 	json_number(&j, "text_reported", m->text.reported);
 	json_number(&j, "text_revoked", m->text.revoked);
 	json_number(&j, "pairs_met", m->met);
@@ -100,61 +112,102 @@ put_test_json(const struct tide_signatures *s, const struct tide_spam_match *m)
 	json_record_end(&j);
 }
 
-static int
-test(
-    const struct tool *t, const struct view *v, const struct tide_signatures *s)
+static struct trace
+read_trace(const struct tide_line *l)
 {
-	struct tide_spam_match m;
-	bool spam = tide_spam_test(v->map->spam, NULL, NULL, s, &m);
+	struct trace t = { .reported = tide_line_number(l, "reported", 0),
+		.began_ms = tide_line_number(l, "began_ms", 0),
+		.revoked = tide_line_number(l, "revoked", 0) };
+	const char *name = tide_line_get(l, "name");
 
+	(void)snprintf(
+	    t.name, sizeof t.name, "%.32s", name != NULL ? name : "?");
+	return t;
+}
+
+static void
+take_line(struct test *m, const struct tide_line *l)
+{
+	const char *of = tide_line_get(l, "of");
+
+	if (strcmp(l->word, "match") == 0) {
+		m->samples = tide_line_number(l, "samples", 0);
+		m->met = tide_line_number(l, "met", 0);
+		m->met_gone = tide_line_number(l, "met_gone", 0);
+		m->needed = tide_line_number(l, "needed", 0);
+		m->how =
+		    (unsigned)tide_line_number(l, "how", 0) % TIDE_SPAM_HOWS;
+		m->generation = tide_line_number(l, "generation", 0);
+		m->began_ms = tide_line_number(l, "began_ms", 0);
+	} else if (of != NULL && strcmp(of, "text") == 0) {
+		m->has_text = true;
+		m->text = read_trace(l);
+	} else if (of != NULL && m->files < FILES_MOST) {
+		m->file[m->files++] = read_trace(l);
+	}
+}
+
+static int
+test(const struct tool *t, struct ask *ask, const struct wish *w)
+{
+	struct tide_line_out request;
+	struct test m = { .has_text = false };
+	enum answer a;
+
+	tide_line_start(&request, "spam-test");
+	tide_line_add_number(&request, "no_files", w->no_files);
+	a = ask_say(ask, &request);
+	while (a != ANSWER_BROKEN && (a = ask_next(ask)) == ANSWER_LINE)
+		take_line(&m, &ask->line);
+	if (a != ANSWER_DONE)
+		return TOOL_ERROR;
 	if (t->json)
-		put_test_json(s, &m);
+		put_test_json(&m);
 	else
-		put_test(v, s, &m);
-	return spam ? TOOL_OK : TOOL_NO;
+		put_test(&m);
+	return m.how != TIDE_SPAM_NOT ? TOOL_OK : TOOL_NO;
 }
 
 /* ---- report, revoke ---------------------------------------------------- */
 
-static int
-report(const struct tool *t, const struct tide_signatures *s, bool revoke)
+static void
+say_reported(const struct tool *t, const struct tide_line *l, bool revoke)
 {
-	static struct order o;
-	struct tide_signature_words w;
-	struct tide_line_out request;
+	uint64_t files = tide_line_number(l, "files", 0);
+	const char *text = tide_line_get(l, "text");
 	struct json j;
-	int code;
 
-	if (!s->has_text && s->files == 0) {
-		complain("the message has too little text to be known by, and "
-			 "no attachment");
-		return TOOL_NO;
+	if (!t->json) {
+		printf("%s, in generation %llu: %s%llu file%s\n",
+		    revoke ? "revoked" : "reported",
+		    (unsigned long long)tide_line_number(l, "generation", 0),
+		    tide_line_number(l, "has_text", 0) != 0 ? "its text, " : "",
+		    (unsigned long long)files, plural(files));
+		return;
 	}
-	tide_signatures_show(s, &w);
+	j = json_record(stdout, revoke ? "revoked" : "reported");
+	json_text(&j, "text", text != NULL ? text : "");
+	json_number(&j, "files", files);
+	json_number(&j, "generation", tide_line_number(l, "generation", 0));
+	json_record_end(&j);
+}
+
+static int
+report(const struct tool *t, struct ask *ask, const struct wish *w)
+{
+	bool revoke = strcmp(w->what, "revoke") == 0;
+	struct tide_line_out request;
+	enum answer a;
+
 	tide_line_start(&request, "spam");
 	tide_line_add(&request, "kind", revoke ? "revoke" : "report");
-	tide_line_add(&request, "text", w.text);
-	tide_line_add(&request, "files", w.files);
-	tide_line_add(&request, "samples", w.samples);
-	code = order_give(t, &o, &request);
-	if (code != TOOL_OK)
-		return code;
-	if (t->json) {
-		j = json_record(stdout, revoke ? "revoked" : "reported");
-		json_text(&j, "text", w.text);
-		json_number(&j, "files", s->files);
-		json_number(&j, "generation",
-		    tide_line_number(&o.said, "generation", 0));
-		json_record_end(&j);
-	} else {
-		printf("%s, in generation %llu: %s%zu file%s\n",
-		    revoke ? "revoked" : "reported",
-		    (unsigned long long)tide_line_number(
-			&o.said, "generation", 0),
-		    s->has_text ? "its text, " : "", s->files,
-		    plural(s->files));
-	}
-	return TOOL_OK;
+	tide_line_add_number(&request, "no_files", w->no_files);
+	a = ask_say(ask, &request);
+	while (a != ANSWER_BROKEN && (a = ask_next(ask)) == ANSWER_LINE)
+		say_reported(t, &ask->line, revoke);
+	return a == ANSWER_DONE	  ? TOOL_OK
+	    : a == ANSWER_REFUSED ? TOOL_NO
+				  : TOOL_ERROR;
 }
 
 /* ---- stats ------------------------------------------------------------- */
@@ -209,18 +262,19 @@ stats(const struct tool *t, const struct view *v)
 static int
 act(const struct tool *t, const struct view *v, const struct wish *w)
 {
-	struct tide_signatures s;
+	static struct ask ask;
+	int code;
 
 	if (strcmp(w->what, "stats") == 0)
 		return stats(t, v);
-	if (sign_message(v, optind + 1 < t->argc ? t->argv[optind + 1] : NULL,
-		w->to, w->tos, &s) < 0)
+	if (sign_message(&ask, &v->config,
+		optind + 1 < t->argc ? t->argv[optind + 1] : NULL, w->to,
+		w->tos) < 0)
 		return TOOL_ERROR;
-	if (w->no_files)
-		s.files = 0;
-	return strcmp(w->what, "test") == 0
-	    ? test(t, v, &s)
-	    : report(t, &s, strcmp(w->what, "revoke") == 0);
+	code = strcmp(w->what, "test") == 0 ? test(t, &ask, w)
+					    : report(t, &ask, w);
+	ask_close(&ask);
+	return code;
 }
 
 static void

@@ -344,7 +344,7 @@ tide_key_fingerprint(const struct tide_hash_key *key)
 
 void
 tide_list_file_make(struct tide_list_file *f, const struct tide_list_shape *s,
-    const struct tide_hash_key *key, const struct tide_addresses_fresh *fresh)
+    uint64_t fingerprint, const struct tide_addresses_fresh *fresh)
 {
 	memset(f, 0, sizeof *f);
 	f->magic = TIDE_LIST_MAGIC;
@@ -355,7 +355,7 @@ tide_list_file_make(struct tide_list_file *f, const struct tide_list_shape *s,
 	f->capacity = s->bloom.capacity;
 	f->elements = fresh->elements;
 	f->made_ms = fresh->loaded_ms;
-	f->fingerprint = tide_key_fingerprint(key);
+	f->fingerprint = fingerprint;
 	f->version = fresh->version;
 	f->sequence = fresh->sequence;
 	f->words_check =
@@ -365,8 +365,7 @@ tide_list_file_make(struct tide_list_file *f, const struct tide_list_shape *s,
 
 int
 tide_list_file_check(const struct tide_list_file *f,
-    const struct tide_list_shape *s, const struct tide_hash_key *key,
-    struct tide_err *err)
+    const struct tide_list_shape *s, uint64_t fingerprint, struct tide_err *err)
 {
 	if (f->magic != TIDE_LIST_MAGIC)
 		return tide_err_set(err, "is no list of addresses");
@@ -386,7 +385,7 @@ tide_list_file_check(const struct tide_list_file *f,
 		    "addresses_capacity or addresses_error differ",
 		    (unsigned long long)f->cells, f->positions,
 		    (unsigned long long)s->bloom.bits, s->bloom.positions);
-	if (f->fingerprint != tide_key_fingerprint(key))
+	if (f->fingerprint != fingerprint)
 		return tide_err_set(err, "was made with another hash key");
 	return 0;
 }

@@ -84,7 +84,7 @@ plan_head(
 
 	tide_live_plan(o->config, h);
 	h->made_ms = tide_clock_wall_ms();
-	h->key = *key;
+	h->key_id = tide_hash_key_id(key);
 	read_boot_id(h->boot_id);
 	if (getrandom(&h->instance, sizeof h->instance, 0) !=
 	    (ssize_t)sizeof h->instance)
@@ -214,6 +214,8 @@ tide_live_open(const struct tide_config *config,
 	trust = tide_live_judge(&o, why);
 	if (trust != REFUSE)
 		trust = open_or_remake(&o, key, trust, map, why);
+	if (*map != NULL && tide_map_unlock(*map, key, why) < 0)
+		trust = REFUSE;
 	free(o.counter_names);
 	switch (trust) {
 	case REFUSE:

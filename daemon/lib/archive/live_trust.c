@@ -12,6 +12,7 @@
 #include "tidemark/base/bytes.h"
 #include "tidemark/base/err.h"
 #include "tidemark/base/hash.h"
+#include "tidemark/base/keyring.h"
 #include "tidemark/flow/buckets.h"
 #include "tidemark/map/control.h"
 #include "tidemark/map/head.h"
@@ -61,7 +62,7 @@ judge_head(const struct opening *o, const struct tide_map_head *h,
 		    why, "%s: is from before the machine was started", o->path);
 		return REMAKE;
 	}
-	if (memcmp(&h->key, &want->key, sizeof h->key) != 0) {
+	if (!tide_key_id_equal(&h->key_id, &want->key_id)) {
 		(void)tide_err_set(
 		    why, "%s: belongs to another archive", o->path);
 		return REMAKE;

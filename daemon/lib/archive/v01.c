@@ -175,6 +175,7 @@ take_shapes(const struct head *h, struct tide_map_head *to)
 bool
 tide_v01_head(const void *page, struct tide_map_head *to)
 {
+	struct tide_hash_key key;
 	struct head h;
 
 	memcpy(&h, page, sizeof h);
@@ -187,7 +188,8 @@ tide_v01_head(const void *page, struct tide_map_head *to)
 	to->instance = h.instance;
 	to->made_ms = h.made_ms;
 	memcpy(to->boot_id, h.boot_id, sizeof to->boot_id);
-	memcpy(&to->key, h.key, sizeof to->key);
+	memcpy(&key, h.key, sizeof key);
+	to->key_id = tide_hash_key_id(&key);
 	to->slots = h.slots;
 	to->bans = h.bans;
 	to->accounts = h.accounts;

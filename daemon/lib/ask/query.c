@@ -173,7 +173,10 @@ tide_query(struct tide_archive *archive, const struct tide_map *map,
 	int rc;
 
 	memset(a, 0, sizeof *a);
-	rc = prepare(&k, &archive->key, err);
+	if (!archive->has_key)
+		rc = tide_err_set(err, "%s", archive->keyless.text);
+	else
+		rc = prepare(&k, &archive->key, err);
 	if (rc == 0 && map != NULL) {
 		tide_asking_copy_lapses(&k, map->acceptor);
 		tide_asking_map(&k, map);

@@ -1,17 +1,15 @@
 /*
- * hash_key - the key as a text that can be carried to another server.
+ * hash_key - the key as a text that can be carried to another server; what is
+ * derived from it.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <sodium/crypto_generichash.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "tidemark/base/err.h"
 #include "tidemark/base/hash.h"
+#include "tidemark/base/keyring.h"
 
 #define PURPOSE_MAX 64
 
@@ -53,68 +51,29 @@ tide_hash_key_seal(const struct tide_hash_key *key, const char *purpose,
 	explicit_bzero(derived, sizeof derived);
 }
 
-static int
-nibble(char c)
+struct tide_key_id
+tide_hash_key_id(const struct tide_hash_key *key)
 {
-	return c >= '0' && c <= '9' ? c - '0'
-	    : c >= 'a' && c <= 'f'  ? c - 'a' + 10
-				    : -1;
-}
-
-static int
-parse(struct tide_hash_key *key, const char *text)
-{
-	char again[TIDE_HASH_KEY_TEXT];
-	size_t i;
-
-	for (i = 0; i < sizeof key->secret; i++) {
-		int high = nibble(text[2 * i]);
-		int low = high < 0 ? -1 : nibble(text[2 * i + 1]);
-
-		if (low < 0)
-			return -1;
-		key->secret[i] = (uint8_t)(high << 4 | low);
-	}
-	tide_hash_key_show(key, again);
-	return strcmp(again, text) == 0 ? 0 : -1;
-}
-
-static int
-check_rights(int fd, const char *path, struct tide_err *err)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return tide_err_errno(err, "%s", path);
-	if (!S_ISREG(st.st_mode) || (st.st_mode & 077) != 0)
-		return tide_err_set(err,
-		    "%s: is a secret that others can read; chmod 600 it, and "
-		    "be sure that nobody has",
-		    path);
-	return 0;
+	return tide_keyring_id("hash", key->secret, sizeof key->secret);
 }
 
 int
 tide_hash_key_read(
-    struct tide_hash_key *key, const char *path, struct tide_err *err)
+    struct tide_hash_key *key, const char *dir, struct tide_err *err)
 {
-	char text[TIDE_HASH_KEY_TEXT + 2] = "";
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int rc = -1;
+	return tide_keyring_read(
+	    dir, "hash", key->secret, sizeof key->secret, err);
+}
 
-	if (fd < 0)
-		return errno == ENOENT ? 0 : tide_err_errno(err, "%s", path);
-	if (check_rights(fd, path, err) == 0) {
-		if (read(fd, text, sizeof text - 1) > 0) {
-			text[strcspn(text, "\n")] = '\0';
-			rc = parse(key, text) == 0 ? 1 : -1;
-		}
-		if (rc < 0)
-			(void)tide_err_set(err,
-			    "%s: is no hash key as tidemark export --key "
-			    "writes it",
-			    path);
-	}
-	(void)close(fd);
-	return rc;
+/* A key of 128 bits for the tables of one map. */
+void
+tide_hash_key_tables(const struct tide_hash_key *key, uint64_t instance,
+    uint8_t secret[TIDE_TABLE_SECRET])
+{
+	uint8_t seal[TIDE_SEAL_SIZE];
+
+	tide_hash_key_seal(
+	    key, "tidemark tables", &instance, sizeof instance, seal);
+	memcpy(secret, seal, TIDE_TABLE_SECRET);
+	explicit_bzero(seal, sizeof seal);
 }

@@ -99,7 +99,7 @@ tide_flow_key(const struct tide_flow *f, const char *text, size_t length,
 	if (length == 0 || length > TIDE_BUCKET_KEY_MAX)
 		return false;
 	(void)crypto_shorthash((unsigned char *)&h, (const unsigned char *)text,
-	    length, f->head->secret);
+	    length, f->secret);
 	*key = (struct tide_flow_key){ .text = text,
 		.length = (uint8_t)length,
 		.hash = (uint32_t)(h ^ h >> 32) };

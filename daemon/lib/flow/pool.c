@@ -18,7 +18,8 @@ tide_pool_format(struct tide_flow *f, const uint8_t secret[16])
 {
 	uint32_t i, n = f->head->shape.buckets;
 
-	memcpy(f->head->secret, secret, 16);
+	memcpy(f->secret, secret, sizeof f->secret);
+	memset(f->head->unused, 0, sizeof f->head->unused);
 	for (i = 0; i < TIDE_CLASSES; i++)
 		atomic_store(&f->class[i].floor, START_LEVEL << 2);
 	f->head->free_head = 0;

@@ -6,6 +6,7 @@
 
 #include "tidemark/base/bloom.h"
 #include "tidemark/base/hash.h"
+#include "tidemark/base/keyring.h"
 #include "tidemark/flow/bans.h"
 #include "tidemark/flow/buckets.h"
 #include "tidemark/flow/distinct.h"
@@ -27,6 +28,10 @@
 
 #define CHECKED offsetof(struct tide_map_head, instance)
 _Static_assert(sizeof(struct tide_map_head) <= TIDE_PAGE, "it is one page");
+_Static_assert(offsetof(struct tide_map_head, senders) -
+	    offsetof(struct tide_map_head, key_id) ==
+	sizeof(struct tide_hash_key),
+    "the key of 0.2 lay there");
 
 void
 tide_map_head_seal(struct tide_map_head *h)
@@ -46,6 +51,18 @@ tide_map_head_seal(struct tide_map_head *h)
 	    tide_hash_check((const char *)h + CHECKED, h->size - CHECKED);
 }
 
+/* Where the id is now, 0.2 had the key: of it, the id is all we keep. */
+static void
+hide_key(struct tide_map_head *h)
+{
+	struct tide_hash_key key;
+
+	memcpy(&key, &h->key_id, sizeof key);
+	memset(h->unused, 0, sizeof h->unused);
+	h->key_id = tide_hash_key_id(&key);
+	explicit_bzero(&key, sizeof key);
+}
+
 /* The page is copied first: others may write to it. */
 enum tide_head_state
 tide_map_head_read(struct tide_map_head *h, const void *page)
@@ -58,13 +75,16 @@ tide_map_head_read(struct tide_map_head *h, const void *page)
 	memcpy(h, copy, CHECKED);
 	if (h->magic != TIDE_MAP_MAGIC)
 		return TIDE_HEAD_DAMAGED;
-	if (h->version != TIDE_MAP_VERSION)
+	if (h->version != TIDE_MAP_VERSION && h->version != TIDE_MAP_KEYED)
 		return TIDE_HEAD_OTHER;
 	if (h->size <= CHECKED || h->size > sizeof copy ||
 	    h->check != tide_hash_check(copy + CHECKED, h->size - CHECKED))
 		return TIDE_HEAD_DAMAGED;
 	size = h->size < sizeof *h ? h->size : (uint32_t)sizeof *h;
 	memcpy(h, copy, size);
+	if (h->version == TIDE_MAP_KEYED)
+		hide_key(h);
+	explicit_bzero(copy, sizeof copy);
 	return TIDE_HEAD_SOUND;
 }
 
@@ -86,6 +106,8 @@ tide_map_head_differs(const struct tide_map_head *h)
 {
 	unsigned i, known = 0;
 
+	if (h->version != TIDE_MAP_VERSION)
+		return "head";
 	for (i = 0; i < TIDE_REGIONS; i++)
 		if (tide_map_head_format(h, i) != tide_region_format(i))
 			return tide_region[i].name;

@@ -15,6 +15,7 @@
 #include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
 #include "tidemark/base/hash.h"
+#include "tidemark/base/keyring.h"
 #include "tidemark/flow/buckets.h"
 #include "tidemark/flow/distinct.h"
 #include "tidemark/flow/tokens.h"
@@ -137,6 +138,7 @@ struct attached {
 	struct tide_addresses addresses;
 	struct tide_bulk bulk;
 	struct tide_spam spam;
+	struct tide_hash_key key; /* once it is unlocked */
 	/* of an old map alone */
 	bool is_old;
 	size_t words_at;
@@ -354,7 +356,6 @@ name_regions(struct attached *a)
 	struct tide_map *map = &a->map;
 	const struct tide_map_head *h = map->head;
 
-	map->key = &h->key;
 	map->profiles = &h->profiles;
 	map->acceptor = map->base[TIDE_REGION_ACCEPTOR];
 	map->slots = map->base[TIDE_REGION_SLOTS];
@@ -473,9 +474,48 @@ tide_map_detach(struct tide_map *map)
 		if (map->base[i] != NULL)
 			(void)munmap(map->base[i], map->length[i]);
 	a = (struct attached *)(void *)map; /* its first */
+	explicit_bzero(&a->key, sizeof a->key);
 	free(a->counter_names);
 	free(a->counters);
 	free(a);
+}
+
+int
+tide_map_unlock(
+    struct tide_map *map, const struct tide_hash_key *key, struct tide_err *err)
+{
+	struct attached *a = (struct attached *)(void *)map; /* its first */
+	struct tide_key_id id = tide_hash_key_id(key);
+
+	if (!tide_key_id_equal(&id, &map->head->key_id))
+		return tide_err_set(err,
+		    "%s: was made with another hash key than hash.key",
+		    map->table->live);
+	a->key = *key;
+	map->key = &a->key;
+	if (map->flow != NULL && map->head->version == TIDE_MAP_VERSION)
+		tide_hash_key_tables(
+		    key, map->head->instance, map->flow->secret);
+	else if (map->flow != NULL) /* of 0.2: drawn, and within the map */
+		memcpy(map->flow->secret, map->flow->head->unused,
+		    sizeof map->flow->secret);
+	return 0;
+}
+
+int
+tide_map_unlock_by(
+    struct tide_map *map, const char *state_dir, struct tide_err *err)
+{
+	struct tide_hash_key key;
+	int rc = tide_hash_key_read(&key, state_dir, err);
+
+	if (rc == 0)
+		rc = tide_err_set(
+		    err, "%s/hash.key: there is no hash key", state_dir);
+	else if (rc > 0)
+		rc = tide_map_unlock(map, &key, err);
+	explicit_bzero(&key, sizeof key);
+	return rc;
 }
 
 void

@@ -69,11 +69,10 @@ uint64_t tide_key_fingerprint(const struct tide_hash_key *);
 
 void
 tide_list_file_make(struct tide_list_file *, const struct tide_list_shape *,
-    const struct tide_hash_key *, const struct tide_addresses_fresh *);
+    uint64_t fingerprint, const struct tide_addresses_fresh *);
 
 /* Is it a header, and of a list that fits ours?  A sentence if not. */
 int tide_list_file_check(const struct tide_list_file *,
-    const struct tide_list_shape *, const struct tide_hash_key *,
-    struct tide_err *);
+    const struct tide_list_shape *, uint64_t fingerprint, struct tide_err *);
 
 #endif

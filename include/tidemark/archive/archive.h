@@ -1,6 +1,7 @@
 /*
- * archive - what must outlive the map: sealed windows, lapses, checkpoints,
- * the hash key.  archive.mdb in state_dir, every commit durable.
+ * archive - what must outlive the map: sealed windows, lapses, checkpoints.
+ * archive.mdb in state_dir, every commit durable.  Of the hash key it has the
+ * id; the key itself is in hash.key beside it (keyring.h).
  *
  * Written by the collector alone.  Read by the collector, and by tools when
  * no daemon runs (--offline).
@@ -17,13 +18,16 @@
 #include "tidemark/archive/store.h"
 #include "tidemark/base/bloom.h"
 #include "tidemark/base/bytes.h"
+#include "tidemark/base/err.h"
 #include "tidemark/base/files.h"
 #include "tidemark/base/hash.h"
+#include "tidemark/base/keyring.h"
 #include "tidemark/map/acceptor.h"
 #include "tidemark/map/window.h"
 #include "tidemark/settings/config.h"
 
-#define TIDE_ARCHIVE_FORMAT 2u
+#define TIDE_ARCHIVE_FORMAT 3u
+#define TIDE_ARCHIVE_KEYED 2u /* until 0.2: its head had the hash key itself */
 #define TIDE_CHUNK (1u << 20) /* bytes of a filter in one value */
 
 enum tide_archive_table {
@@ -75,7 +79,10 @@ _Static_assert(sizeof(struct tide_window_record) == 248, "format 2");
 
 struct tide_archive {
 	struct tide_store *store;
+	struct tide_key_id key_id;
+	bool has_key; /* else it could not be read, and keyless says why */
 	struct tide_hash_key key;
+	struct tide_err keyless;
 	char path[TIDE_PATH_MAX];
 };
 
@@ -89,9 +96,11 @@ enum tide_archive_mode {
 #define TIDE_BACKUP_MANIFEST "MANIFEST"
 
 /*
- * Open state_dir/archive.mdb.  OWN creates it if there is none, and then
- * takes the key in state_dir/hash.key (hash.h), or draws one.  READ takes a
- * backup for what it is, a file that nobody writes: no lock is made beside it.
+ * Open state_dir/archive.mdb.  OWN creates it if there is none, with the key in
+ * state_dir/hash.key (keyring.h), which is made if it is not there; a key that
+ * is missing or another one is refused.  READ takes a backup for what it is, a
+ * file that nobody writes: no lock is made beside it; and it can do without
+ * the key.
  */
 int tide_archive_open(struct tide_archive *, const char *state_dir,
     enum tide_archive_mode, uint64_t map_size, struct tide_err *);

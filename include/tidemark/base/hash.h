@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "tidemark/base/err.h"
+#include "tidemark/base/keyring.h"
 
 #define TIDE_HASH_KEY_SIZE 192 /* an XXH3 secret */
 
@@ -29,16 +30,23 @@ int tide_hash_key_draw(struct tide_hash_key *, struct tide_err *);
 
 /*
  * A key as text: hexadecimal, and behind it the checksum of its bytes.  To
- * give several servers one key, the file is put into state_dir as hash.key
- * before tidemarkd first starts there; it is a secret and refused if others
- * than its owner may read it.
+ * give several servers one key, that is put into state_dir as hash.key before
+ * tidemarkd first starts there (keyring.h).
  */
 #define TIDE_HASH_KEY_TEXT (2 * TIDE_HASH_KEY_SIZE + 1 + 16 + 1)
 void
 tide_hash_key_show(const struct tide_hash_key *, char text[TIDE_HASH_KEY_TEXT]);
-/* 1 read, 0 there is no such file, -1 it is wrong. */
+/* DIR/hash.key: 1 read, 0 there is no such file, -1 it is wrong. */
 int
-tide_hash_key_read(struct tide_hash_key *, const char *path, struct tide_err *);
+tide_hash_key_read(struct tide_hash_key *, const char *dir, struct tide_err *);
+
+/* What tells it from other keys and gives nothing away. */
+struct tide_key_id tide_hash_key_id(const struct tide_hash_key *);
+
+/* The secret of one map's hash tables (SipHash), by the map's instance. */
+#define TIDE_TABLE_SECRET 16
+void tide_hash_key_tables(const struct tide_hash_key *, uint64_t instance,
+    uint8_t secret[TIDE_TABLE_SECRET]);
 
 /*
  * A seal that only who has the key can make or check: BLAKE2b under a key

@@ -142,7 +142,7 @@ struct tide_flow_shape tide_flow_plan(uint32_t buckets, uint32_t mailboxes);
 /* The collector's books, in the map so that tools can show them. */
 struct tide_flow_head {
 	struct tide_flow_shape shape;
-	uint8_t secret[16]; /* of the hash tables */
+	uint8_t unused[16]; /* 0.2 had a secret here */
 	_Atomic uint32_t free_count;
 	_Atomic uint32_t strings;     /* interned */
 	_Atomic uint32_t string_used; /* units handed out, freed or not */
@@ -166,6 +166,8 @@ struct tide_flow {
 	struct tide_bucket *bucket; /* index 0 is not used */
 	struct tide_mailbox *mailbox;
 	tide_epoch *epoch; /* the one of the map */
+	/* of the hash tables; never in the map, and a tool does not have it */
+	uint8_t secret[16];
 };
 
 /* Bytes of the three regions: read-only to workers, and written by them. */

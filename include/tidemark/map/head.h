@@ -1,6 +1,6 @@
 /*
- * head - what was settled when the map was made: sizes, names, the key, and
- * the format of each region.  The first page of region control; the control
+ * head - what was settled when the map was made: sizes, names, the id of the
+ * hash key, and the format of each region.  The first page of region control; the control
  * words (control.h) have the next one.
  *
  * The head may grow at its end: one that is shorter reads as zeroes there, one
@@ -16,6 +16,7 @@
 
 #include "tidemark/base/bloom.h"
 #include "tidemark/base/hash.h"
+#include "tidemark/base/keyring.h"
 #include "tidemark/flow/buckets.h"
 #include "tidemark/map/regions.h"
 #include "tidemark/reputation/addresses.h"
@@ -24,7 +25,8 @@
 #include "tidemark/settings/config.h"
 
 #define TIDE_MAP_MAGIC 0x6b72616d65646974ull /* "tidemark" */
-#define TIDE_MAP_VERSION 2u
+#define TIDE_MAP_VERSION 3u
+#define TIDE_MAP_KEYED 2u /* of 0.2: its head had the hash key itself */
 #define TIDE_REGIONS_MOST 32u
 _Static_assert(TIDE_REGIONS <= TIDE_REGIONS_MOST, "the head has room for all");
 
@@ -41,8 +43,9 @@ struct tide_map_head {
 	uint64_t check;	   /* of all that follows, up to its size */
 	uint64_t instance; /* random: this very map */
 	uint64_t made_ms;
-	char boot_id[40]; /* the kernel's, when it was made */
-	struct tide_hash_key key;
+	char boot_id[40];	   /* the kernel's, when it was made */
+	struct tide_key_id key_id; /* of the hash key, which is elsewhere */
+	uint8_t unused[TIDE_HASH_KEY_SIZE - sizeof(struct tide_key_id)];
 	struct tide_bloom_shape senders, recipients, content;
 	struct tide_flow_shape flow;
 	struct tide_counting_shape bulk;

@@ -69,7 +69,7 @@ struct tide_map_table;
 struct tide_map {
 	const struct tide_map_table *table; /* where its regions lie */
 	const struct tide_map_head *head;
-	const struct tide_hash_key *key;	   /* the head's */
+	const struct tide_hash_key *key; /* NULL until it is unlocked */
 	const struct tide_profile_names *profiles; /* the head's */
 	struct tide_control *control;
 	struct tide_acceptor *acceptor; /* NULL in a worker */
@@ -106,6 +106,16 @@ tide_map_attach(const char *runtime_dir, enum tide_map_role, struct tide_err *);
 struct tide_map *tide_map_attach_table(
     const struct tide_map_table *, enum tide_map_role, struct tide_err *);
 void tide_map_detach(struct tide_map *);
+
+/*
+ * The map has the id of its hash key only.  Give it the key: a copy of our own
+ * is kept, and the secret of the tables derived.  -1 if it is another one.
+ */
+int tide_map_unlock(
+    struct tide_map *, const struct tide_hash_key *, struct tide_err *);
+/* The same with state_dir/hash.key, which is its owner's alone. */
+int
+tide_map_unlock_by(struct tide_map *, const char *state_dir, struct tide_err *);
 
 /*
  * A map that another version has made, for the collector that takes it over:

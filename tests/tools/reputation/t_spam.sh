@@ -180,8 +180,9 @@ many()
 		sub word { join "", map { sprintf "%04x", rand 65536 } 1..4 }
 		my $s = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die $!;
 		for (1 .. $ARGV[1]) {
-			print $s "spam kind=report text=", word(), word(),
-			    " samples=", (sort map { word() } 1..64), "\n";
+			my $m = join " ", "Subject: x\n\n", map { word() } 1..99;
+			print $s "message begin=1\nmessage raw=", length $m,
+			    "\n${m}spam kind=report\n";
 			my $said = <$s>;
 			$said =~ /^spam generation=1/ or die $said;
 			<$s> eq "ok\n" or die;
@@ -194,10 +195,10 @@ check "the map is lost again" lose_map
 check "the last one is there" is_spam "$D/m5"
 check "the first one is there" is_spam "$D/m4"
 check "all are counted" says '284 reported, 2 revoked' tidemark spam stats
-check "signatures that are none are refused" says '^err' perl \
+check "a report without a message is refused" says '^err' perl \
     -MIO::Socket::UNIX -e '
 	my $s = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die $!;
-	print $s "spam kind=report text=12\n"; print scalar <$s>' \
+	print $s "spam kind=report\n"; print scalar <$s>' \
     "$D/run/control.sock"
 
 # ---- actions -------------------------------------------------------------

@@ -246,7 +246,7 @@ damaged_record(void)
 	struct tide_window_record r = { 0 }, copy;
 	const struct tide_bytes whole = tide_bytes(&r, sizeof r);
 
-	r.format = TIDE_ARCHIVE_FORMAT;
+	r.format = TIDE_WINDOW_FORMAT;
 	r.shape[0] = r.shape[1] = r.shape[2] = tide_bloom_size(100, 0.01);
 	r.check =
 	    tide_hash_check(&r, offsetof(struct tide_window_record, check));
@@ -566,7 +566,7 @@ refuse_other_formats(void)
 	free(small_archive(&c, &size));
 	h.check = tide_hash_check(&h, offsetof(struct head, check));
 	put_head(&c, &h);
-	must_refuse(&c, "has format 3, and this Tidemark reads format 2");
+	must_refuse(&c, "has format 4, and this Tidemark reads format 3");
 	h.format = TIDE_ARCHIVE_FORMAT;
 	put_head(&c, &h);
 	must_refuse(&c, "its head is damaged");

@@ -32,7 +32,9 @@
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 
-static struct tide_hash_key key;
+static struct tide_hash_key key = {
+	"a hash key of 192 bytes, which nobody else has"
+};
 
 /* Open it, publish what is not to be replaced; the map is detached again.  What
  * it says goes to why. */
@@ -106,6 +108,27 @@ mark(const struct tide_config *c)
 
 /* ---- made and resumed -------------------------------------------------- */
 
+/* Who can read the map has the key's id; the key must be brought. */
+static void
+check_keyless(struct tide_map *map)
+{
+	struct tide_hash_key other = key;
+	struct tide_err err;
+	unsigned i;
+
+	CHECK(map->key == NULL);
+	for (i = 0; i < TIDE_REGIONS; i++)
+		CHECK_MSG(memmem(map->base[i], map->length[i], key.secret,
+			      16) == NULL,
+		    "the key is in region %u", i);
+	other.secret[5] ^= 1;
+	CHECK(tide_map_unlock(map, &other, &err) < 0 && map->key == NULL);
+	CHECK_INT(tide_map_unlock(map, &key, &err), 0);
+	CHECK(memcmp(map->key, &key, sizeof key) == 0);
+	CHECK(memmem(map->base[TIDE_REGION_FLOW], map->length[TIDE_REGION_FLOW],
+		  map->flow->secret, sizeof map->flow->secret) == NULL);
+}
+
 static void
 made(void)
 {
@@ -123,7 +146,7 @@ made(void)
 	CHECK_INT(atomic_load(&map->control->epoch), 1);
 	CHECK_INT(atomic_load(&map->control->current), 0);
 	CHECK_INT(atomic_load(&map->window[0]->state), TIDE_WINDOW_IDLE);
-	CHECK(memcmp(map->key, &key, sizeof key) == 0);
+	check_keyless(map);
 	tide_map_detach(map);
 	CHECK(stat(fixture_live_path(&c), &st) == 0);
 	CHECK_MSG(st.st_blocks * 512 >= st.st_size, "the file is sparse");

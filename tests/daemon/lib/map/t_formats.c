@@ -124,9 +124,9 @@ counters(void)
 static void
 head(void)
 {
-	CHECK_INT(TIDE_MAP_VERSION, 2);
+	CHECK_INT(TIDE_MAP_VERSION, 3);
 	CHECK_INT(offsetof(struct tide_map_head, instance), 24);
-	CHECK_INT(offsetof(struct tide_map_head, key), 80);
+	CHECK_INT(offsetof(struct tide_map_head, key_id), 80);
 	CHECK_INT(offsetof(struct tide_map_head, senders), 272);
 	CHECK_INT(offsetof(struct tide_map_head, flow), 344);
 	CHECK_INT(offsetof(struct tide_map_head, bulk), 368);

@@ -372,18 +372,24 @@ files(void)
 	struct tide_list_file head;
 	struct tide_err err;
 
-	tide_list_file_make(&head, &s, &key, &f);
-	CHECK_INT(tide_list_file_check(&head, &s, &key, &err), 0);
+	tide_list_file_make(&head, &s, tide_key_fingerprint(&key), &f);
+	CHECK_INT(
+	    tide_list_file_check(&head, &s, tide_key_fingerprint(&key), &err),
+	    0);
 	t = s;
 	t.counting = 1;
-	CHECK(tide_list_file_check(&head, &t, &key, &err) < 0);
+	CHECK(tide_list_file_check(
+		  &head, &t, tide_key_fingerprint(&key), &err) < 0);
 	t = shape_of(2000, 0.001, false);
-	CHECK(tide_list_file_check(&head, &t, &key, &err) < 0);
+	CHECK(tide_list_file_check(
+		  &head, &t, tide_key_fingerprint(&key), &err) < 0);
 	other.secret[0] ^= 1;
-	CHECK(tide_list_file_check(&head, &s, &other, &err) < 0);
+	CHECK(tide_list_file_check(
+		  &head, &s, tide_key_fingerprint(&other), &err) < 0);
 	CHECK(strstr(err.text, "hash key") != NULL);
 	head.elements++;
-	CHECK(tide_list_file_check(&head, &s, &key, &err) < 0);
+	CHECK(tide_list_file_check(
+		  &head, &s, tide_key_fingerprint(&key), &err) < 0);
 	free((void *)f.words);
 }
 
