@@ -284,6 +284,7 @@ view_window(const struct view *v, unsigned i, struct view_window *out)
 	static const char *const states[] = { "idle", "open", "sealing",
 		"clearing" };
 	const struct tide_window *w = v->map->window[i];
+	const struct tide_window_times *t = &v->map->control->window[i];
 	uint32_t state = atomic_load(&w->state);
 	unsigned k;
 
@@ -291,9 +292,9 @@ view_window(const struct view *v, unsigned i, struct view_window *out)
 		.state = state <= TIDE_WINDOW_CLEARING ? states[state] : "?",
 		.open = state == TIDE_WINDOW_OPEN,
 		.overfilled = atomic_load(&w->overfilled) != 0,
-		.number = atomic_load(&w->number),
-		.opened_ms = atomic_load(&w->opened_ms),
-		.closed_ms = atomic_load(&w->closed_ms),
+		.number = atomic_load(&t->number),
+		.opened_ms = atomic_load(&t->opened_ms),
+		.closed_ms = atomic_load(&t->closed_ms),
 		.messages = atomic_load(&w->messages),
 		.cut = atomic_load(&w->cut),
 		.unread = atomic_load(&w->unread),
@@ -317,7 +318,7 @@ view_open_window(const struct view *v, struct view_window *out)
 	for (i = 0; i < 2; i++) {
 		if (atomic_load(&v->map->window[i]->state) !=
 			TIDE_WINDOW_OPEN ||
-		    atomic_load(&v->map->window[i]->number) != current)
+		    atomic_load(&v->map->control->window[i].number) != current)
 			continue;
 		view_window(v, i, out);
 		return true;

@@ -142,24 +142,25 @@ write_part(struct writing *w, const char *name, uint32_t format,
 /* ---- windows: as the archive will have them ----------------------------- */
 
 static bool
-holds_window(const struct tide_window *w)
+holds_window(const struct tide_map *map, unsigned which)
 {
-	uint32_t s = atomic_load(&w->state);
+	uint32_t s = atomic_load(&map->window[which]->state);
 
 	return (s == TIDE_WINDOW_OPEN || s == TIDE_WINDOW_SEALING) &&
-	    atomic_load(&w->number) != 0;
+	    atomic_load(&map->control->window[which].number) != 0;
 }
 
 static void
-describe(struct writing *w, const struct tide_window *from,
-    struct tide_window_record *r)
+describe(struct writing *w, unsigned which, struct tide_window_record *r)
 {
-	uint64_t closed = atomic_load(&from->closed_ms);
+	const struct tide_window *from = w->map->window[which];
+	const struct tide_window_times *t = &w->map->control->window[which];
+	uint64_t closed = atomic_load(&t->closed_ms);
 	unsigned i;
 
 	memset(r, 0, sizeof *r);
-	r->number = atomic_load(&from->number);
-	r->from_ms = atomic_load(&from->opened_ms);
+	r->number = atomic_load(&t->number);
+	r->from_ms = atomic_load(&t->opened_ms);
 	r->until_ms = closed != 0 ? closed : w->m.taken_ms;
 	if (r->until_ms < r->from_ms)
 		r->until_ms = r->from_ms;
@@ -174,13 +175,13 @@ static int
 write_window(struct writing *w, unsigned which, struct tide_err *err)
 {
 	const struct tide_window *from = w->map->window[which];
-	bool holds = holds_window(from);
+	bool holds = holds_window(w->map, which);
 	struct tide_window_record r;
 	char name[CHECKPOINT_NAME_MAX];
 	size_t size;
 	unsigned i;
 
-	describe(w, from, &r);
+	describe(w, which, &r);
 	(void)snprintf(name, sizeof name, CHECKPOINT_WINDOW, which);
 	if (write_part(w, name, TIDE_WINDOW_FORMAT,
 		tide_bytes(&r, holds ? sizeof r : 0), err) < 0)

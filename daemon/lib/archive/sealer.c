@@ -73,15 +73,23 @@ window(const struct tide_sealer *s, uint64_t number)
 	return s->map->window[number % 2];
 }
 
+static struct tide_window_times *
+times(const struct tide_sealer *s, uint64_t number)
+{
+	return &s->map->control->window[number % 2];
+}
+
 /* ---- steps ------------------------------------------------------------- */
 
 static void
-open_window(struct tide_window *w, uint64_t number, uint64_t now_ms)
+open_window(const struct tide_sealer *s, uint64_t number, uint64_t now_ms)
 {
-	store(&w->number, number);
-	store(&w->opened_ms, now_ms);
-	store(&w->closed_ms, 0);
-	set_state(w, TIDE_WINDOW_OPEN);
+	struct tide_window_times *t = times(s, number);
+
+	store(&t->number, number);
+	store(&t->opened_ms, now_ms);
+	store(&t->closed_ms, 0);
+	set_state(window(s, number), TIDE_WINDOW_OPEN);
 }
 
 static void
@@ -100,20 +108,20 @@ not_before(uint64_t t, uint64_t floor)
 
 /* When a window ends: not before anything it may have seen. */
 static uint64_t
-end_of(const struct tide_sealer *s, const struct tide_window *w)
+end_of(const struct tide_sealer *s, const struct tide_window_times *t)
 {
-	return not_before(s->latest_ms, load(&w->opened_ms));
+	return not_before(s->latest_ms, load(&t->opened_ms));
 }
 
 static void
 begin(struct tide_sealer *s, uint64_t number, uint64_t now_ms)
 {
 	struct tide_control *c = s->map->control;
-	struct tide_window *w = window(s, number);
+	struct tide_window_times *t = times(s, number);
 
-	store(&w->closed_ms, end_of(s, w));
-	set_state(w, TIDE_WINDOW_SEALING);			/* S1 */
-	open_window(window(s, number + 1), number + 1, now_ms); /* S2 */
+	store(&t->closed_ms, end_of(s, t));
+	set_state(window(s, number), TIDE_WINDOW_SEALING); /* S1 */
+	open_window(s, number + 1, now_ms);		   /* S2 */
 	s->latest_ms = now_ms;
 	wait_for(s, number,
 	    tide_epoch_replace(&c->current, number + 1, &c->epoch)); /* S3 */
@@ -155,9 +163,10 @@ static int
 archive_window(struct tide_sealer *s, const struct tide_window *w,
     uint64_t number, struct tide_err *err)
 {
+	const struct tide_window_times *t = times(s, number);
 	struct tide_window_record r = { .number = number,
-		.from_ms = load(&w->opened_ms),
-		.until_ms = load(&w->closed_ms) };
+		.from_ms = load(&t->opened_ms),
+		.until_ms = load(&t->closed_ms) };
 	unsigned i;
 
 	tide_window_describe(&r, w, s->map->head);
@@ -229,9 +238,9 @@ finish(struct tide_sealer *s, struct tide_err *err)
 
 /* Old, or opened at a time that is still to come: the clock was put back. */
 static bool
-is_old(const struct tide_window *w, uint64_t now_ms, uint64_t span_ms)
+is_old(const struct tide_window_times *t, uint64_t now_ms, uint64_t span_ms)
 {
-	uint64_t opened = load(&w->opened_ms);
+	uint64_t opened = load(&t->opened_ms);
 
 	return now_ms < opened || now_ms - opened >= span_ms;
 }
@@ -243,7 +252,7 @@ begin_if_due(struct tide_sealer *s, uint64_t now_ms, uint64_t span_ms)
 	struct tide_window *w = window(s, number);
 	bool full = tide_window_is_full(s->map, w);
 
-	if (!full && !is_old(w, now_ms, span_ms))
+	if (!full && !is_old(times(s, number), now_ms, span_ms))
 		return;
 	if (state(window(s, number + 1)) == TIDE_WINDOW_IDLE)
 		begin(s, number, now_ms);
@@ -283,7 +292,7 @@ tide_sealer_round(struct tide_sealer *s, struct tide_moment now,
 	c = tide_sealer_clock_change(s, now);
 	if (!c.stepped) {
 		tide_sealer_clock_widen(
-		    s, window(s, load(&s->map->control->current)), now, &c);
+		    s, times(s, load(&s->map->control->current)), now, &c);
 		begin_if_due(s, now.wall_ms, span_ms);
 	} else if (begin_anew(s, now, &c, err) < 0) {
 		return -1;
@@ -302,8 +311,8 @@ damaged(const struct tide_sealer *s, struct tide_err *err)
 	    "the live map contradicts itself: window %llu is current, the "
 	    "regions hold %llu and %llu in states %u and %u",
 	    (unsigned long long)load(&s->map->control->current),
-	    (unsigned long long)load(&s->map->window[0]->number),
-	    (unsigned long long)load(&s->map->window[1]->number),
+	    (unsigned long long)load(&times(s, 0)->number),
+	    (unsigned long long)load(&times(s, 1)->number),
 	    state(s->map->window[0]), state(s->map->window[1]));
 }
 
@@ -315,7 +324,7 @@ open_first(struct tide_sealer *s, struct tide_moment now, struct tide_err *err)
 
 	if (tide_archive_newest(s->archive, &newest, err) < 0)
 		return -1;
-	open_window(window(s, newest + 1), newest + 1, now.wall_ms);
+	open_window(s, newest + 1, now.wall_ms);
 	tide_sealer_clock_read(s, now);
 	(void)tide_epoch_replace(&c->current, newest + 1, &c->epoch);
 	return 0;
@@ -335,12 +344,12 @@ resume_other(struct tide_sealer *s, uint64_t current, struct tide_err *err)
 		clear(s, w);
 		return 0;
 	case TIDE_WINDOW_OPEN: /* killed after S2 */
-		if (load(&w->number) != current + 1)
+		if (load(&times(s, current + 1)->number) != current + 1)
 			return damaged(s, err);
 		clear(s, w);
 		return 0;
 	case TIDE_WINDOW_SEALING: /* killed after S3, S4 or S5 */
-		if (load(&w->number) + 1 != current)
+		if (load(&times(s, current + 1)->number) + 1 != current)
 			return damaged(s, err);
 		break;
 	default:
@@ -359,13 +368,31 @@ static int
 resume(struct tide_sealer *s, uint64_t current, struct tide_err *err)
 {
 	struct tide_window *w = window(s, current);
+	struct tide_window_times *t = times(s, current);
 
-	if (load(&w->number) != current ||
+	if (load(&t->number) != current ||
 	    (state(w) != TIDE_WINDOW_OPEN && state(w) != TIDE_WINDOW_SEALING))
 		return damaged(s, err);
-	store(&w->closed_ms, 0);
+	store(&t->closed_ms, 0);
 	set_state(w, TIDE_WINDOW_OPEN); /* killed after S1 */
 	return resume_other(s, current, err);
+}
+
+/* A map of 0.2 has them beside the filters. */
+static void
+take_times(struct tide_sealer *s)
+{
+	const struct tide_window *w;
+	unsigned i;
+
+	if (load(&times(s, 0)->number) != 0 || load(&times(s, 1)->number) != 0)
+		return;
+	for (i = 0; i < 2; i++) {
+		w = window(s, i);
+		store(&times(s, i)->number, load(&w->v02_number));
+		store(&times(s, i)->opened_ms, load(&w->v02_opened_ms));
+		store(&times(s, i)->closed_ms, load(&w->v02_closed_ms));
+	}
 }
 
 int
@@ -385,6 +412,7 @@ tide_sealer_open(struct tide_sealer *s, struct tide_map *map,
 		if (s->words[i] == NULL)
 			return tide_err_errno(err, "opening the windows");
 	}
+	take_times(s);
 	if (current == 0)
 		return open_first(s, now, err);
 	if (current == TIDE_MAP_RETIRED)
@@ -420,6 +448,7 @@ tide_sealer_retire(struct tide_sealer *s, struct tide_moment now,
 {
 	struct tide_clock_change change = tide_sealer_clock_change(s, now);
 	struct tide_control *c = s->map->control;
+	struct tide_window_times *t;
 	struct tide_window *w;
 	unsigned i;
 
@@ -435,13 +464,14 @@ tide_sealer_retire(struct tide_sealer *s, struct tide_moment now,
 	    tide_epoch_replace(&c->current, TIDE_MAP_RETIRED, &c->epoch);
 	wait_until_quiet(s, wait_ms);
 	for (i = 0; i < 2; i++) {
-		w = s->map->window[i];
+		w = window(s, i);
+		t = times(s, i);
 		if (state(w) != TIDE_WINDOW_OPEN &&
 		    state(w) != TIDE_WINDOW_SEALING)
 			continue;
-		if (load(&w->closed_ms) == 0)
-			store(&w->closed_ms, end_of(s, w));
-		if (archive_window(s, w, load(&w->number), err) < 0)
+		if (load(&t->closed_ms) == 0)
+			store(&t->closed_ms, end_of(s, t));
+		if (archive_window(s, w, load(&t->number), err) < 0)
 			return -1;
 		clear(s, w);
 	}

@@ -66,7 +66,7 @@ seen_until(struct tide_sealer *s, uint64_t wall_ms)
 }
 
 void
-tide_sealer_clock_widen(struct tide_sealer *s, struct tide_window *open,
+tide_sealer_clock_widen(struct tide_sealer *s, struct tide_window_times *open,
     struct tide_moment now, const struct tide_clock_change *c)
 {
 	uint64_t opened = load(&open->opened_ms);

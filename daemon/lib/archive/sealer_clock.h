@@ -8,7 +8,7 @@
 #include "tidemark/archive/sealer.h"
 #include "tidemark/base/clock.h"
 #include "tidemark/base/err.h"
-#include "tidemark/map/window.h"
+#include "tidemark/map/control.h"
 
 /* The clocks were read: what comes next is held against it. */
 void tide_sealer_clock_read(struct tide_sealer *, struct tide_moment now);
@@ -18,7 +18,8 @@ struct tide_clock_change
 tide_sealer_clock_change(const struct tide_sealer *, struct tide_moment now);
 
 /* Off by little, or by nothing: the open window has seen that as well. */
-void tide_sealer_clock_widen(struct tide_sealer *, struct tide_window *open,
+void
+tide_sealer_clock_widen(struct tide_sealer *, struct tide_window_times *open,
     struct tide_moment now, const struct tide_clock_change *);
 
 /* It was set: mail of another time goes into the open window. */

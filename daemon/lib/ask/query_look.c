@@ -254,12 +254,13 @@ has_strays(const struct asking *k)
  * cleared under our eyes, it is in the archive, where we look next.
  */
 static void
-look_into_live(
-    struct asking *k, const struct tide_map *map, const struct tide_window *w)
+look_into_live(struct asking *k, const struct tide_map *map, unsigned which)
 {
-	struct tide_window_record r = { .number = atomic_load(&w->number),
-		.from_ms = atomic_load(&w->opened_ms),
-		.until_ms = atomic_load(&w->closed_ms) };
+	const struct tide_window *w = map->window[which];
+	const struct tide_window_times *t = &map->control->window[which];
+	struct tide_window_record r = { .number = atomic_load(&t->number),
+		.from_ms = atomic_load(&t->opened_ms),
+		.until_ms = atomic_load(&t->closed_ms) };
 	tide_bloom_word *words[TIDE_FILTERS];
 	size_t gaps = k->a->gaps;
 	bool filled = is_filled(w);
@@ -281,7 +282,7 @@ look_into_live(
 		return;
 	}
 	l = look_into_words(k, &r, words);
-	if (!filled || !is_filled(w) || atomic_load(&w->number) != r.number) {
+	if (!filled || !is_filled(w) || atomic_load(&t->number) != r.number) {
 		k->a->gaps = gaps; /* what it said was half of the truth */
 		return;
 	}
@@ -303,8 +304,8 @@ tide_asking_map(struct asking *k, const struct tide_map *map)
 	if (has_strays(k))
 		tide_asking_gap(
 		    k, k->clock.after_ms, now.wall_ms, TIDE_LAPSE_CLOCK);
-	look_into_live(k, map, map->window[0]);
-	look_into_live(k, map, map->window[1]);
+	look_into_live(k, map, 0);
+	look_into_live(k, map, 1);
 }
 
 /* One that cannot be read covers nothing: its time is a gap by itself. */

@@ -10,10 +10,22 @@
 
 #include "tidemark/shared/epoch.h"
 
+/*
+ * Which window a region holds, and its time.  Here and not beside its filters:
+ * those pages are the workers', and a date that one of them wrote would cover
+ * times that nobody looked at.  All 0 in a map of 0.2 (window.h).
+ */
+struct tide_window_times {
+	_Atomic uint64_t number;
+	_Atomic uint64_t opened_ms; /* wall */
+	_Atomic uint64_t closed_ms; /* wall; set when sealing starts */
+};
+
 struct tide_control {
 	_Alignas(64) tide_epoch epoch; /* starts at 1 */
 	_Atomic uint64_t current;      /* number of the open window, 0 if */
 #define TIDE_MAP_RETIRED UINT64_MAX    /* none is yet; no longer used */
+	struct tide_window_times window[2];
 	_Alignas(64) _Atomic uint64_t pulse_ms; /* monotonic; collector */
 	_Atomic uint64_t generation;		/* of runtime_dir/config */
 	_Atomic uint64_t bypass_until_ms;	/* wall; 0: no bypass */

@@ -35,9 +35,9 @@ enum tide_window_state {
 struct tide_window {
 	_Atomic uint32_t state; /* enum tide_window_state */
 	_Atomic uint32_t overfilled;
-	_Atomic uint64_t number;
-	_Atomic uint64_t opened_ms; /* wall */
-	_Atomic uint64_t closed_ms; /* wall; set when sealing starts */
+	_Atomic uint64_t v02_number; /* where 0.2 had what control.h has */
+	_Atomic uint64_t v02_opened_ms;
+	_Atomic uint64_t v02_closed_ms;
 	_Alignas(64) _Atomic uint64_t messages;
 	_Atomic uint64_t senders; /* elements that were new */
 	_Atomic uint64_t recipients;

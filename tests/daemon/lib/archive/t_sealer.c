@@ -207,7 +207,7 @@ seals_by_span(void)
 	CHECK_INT(r.flags, 0);
 	CHECK(is_found("a@b.example"));
 	CHECK_INT(counted(TIDE_COUNT_WINDOWS_SEALED), 1);
-	CHECK_INT(atomic_load(&map->window[0]->opened_ms), T0 + SPAN);
+	CHECK_INT(atomic_load(&map->control->window[0].opened_ms), T0 + SPAN);
 	end();
 }
 
@@ -336,14 +336,14 @@ kill_after(int step)
 			atomic_store(tide_window_words(map, w, 0), 4711);
 	}
 	if (step < 5)
-		atomic_store(&w->closed_ms, T0 + SPAN);
+		atomic_store(&c->window[1].closed_ms, T0 + SPAN);
 	atomic_store(&w->state,
 	    step < 6	    ? TIDE_WINDOW_SEALING
 		: step == 6 ? TIDE_WINDOW_CLEARING
 			    : TIDE_WINDOW_IDLE);
 	if (step >= 2 && step < 5) {
-		atomic_store(&next->number, 2);
-		atomic_store(&next->opened_ms, T0 + SPAN);
+		atomic_store(&c->window[0].number, 2);
+		atomic_store(&c->window[0].opened_ms, T0 + SPAN);
 		atomic_store(&next->state, TIDE_WINDOW_OPEN);
 	}
 	if (step >= 3 && step < 5)
@@ -422,7 +422,7 @@ resumed_window_has_no_end(void)
 	start();
 	kill_after(1);
 	open_sealer(T0 + SPAN + 5);
-	CHECK_INT(atomic_load(&map->window[1]->closed_ms), 0);
+	CHECK_INT(atomic_load(&map->control->window[1].closed_ms), 0);
 	CHECK_INT(fixture_ask(&archive, map, &q, NULL), TIDE_ABSENT);
 	CHECK(fixture_pass(map, "late@b.example", "c@d.example"));
 	CHECK_INT(fixture_ask(&archive, map, &q, NULL), TIDE_FOUND);
@@ -471,8 +471,8 @@ contradictions(void)
 		tide_sealer_close(&sealer);
 		for (k = 0; k < 2; k++) {
 			atomic_store(&map->window[k]->state, cases[i].state[k]);
-			atomic_store(
-			    &map->window[k]->number, cases[i].number[k]);
+			atomic_store(&map->control->window[k].number,
+			    cases[i].number[k]);
 		}
 		atomic_store(&map->control->current, cases[i].current);
 		CHECK_MSG(tide_sealer_open(&sealer, map, &archive,
@@ -483,17 +483,87 @@ contradictions(void)
 	end();
 }
 
-/* What a worker writes over a window's number moves no window. */
+/* Garbage over all that workers may write of a window, but for its state. */
 static void
-number_is_the_collectors(void)
+scribble(struct tide_window *w)
+{
+	_Atomic uint64_t *const words[] = { &w->v02_number, &w->v02_opened_ms,
+		&w->v02_closed_ms, &w->messages, &w->wire, &w->text };
+	size_t i;
+
+	for (i = 0; i < LENGTH(words); i++)
+		atomic_store(words[i], 18446744073709551ull + i);
+}
+
+static void
+check_span(uint64_t number, uint64_t from_ms, uint64_t until_ms)
+{
+	struct tide_window_record r = record_of(number);
+
+	CHECK_INT(r.from_ms, from_ms);
+	CHECK_INT(r.until_ms, until_ms);
+}
+
+/* What a worker writes over a window's head moves no window, nor its time. */
+static void
+times_are_the_collectors(void)
 {
 	start();
 	CHECK(fixture_pass(map, "a@b.example", "c@d.example"));
-	atomic_store(&map->window[1]->number, 4711);
+	scribble(map->window[1]);
 	CHECK_INT(round_at(T0 + SPAN), 1);
 	CHECK_INT(current(), 2);
 	CHECK(is_stored(1));
-	CHECK(!is_stored(4711));
+	CHECK(!is_stored(18446744073709551ull));
+	check_span(1, T0, T0 + SPAN);
+	end();
+}
+
+static void
+times_are_the_collectors_at_the_end(void)
+{
+	struct tide_err err;
+
+	start();
+	CHECK(fixture_pass(map, "a@b.example", "c@d.example"));
+	scribble(map->window[0]);
+	scribble(map->window[1]);
+	CHECK_INT(
+	    tide_sealer_retire(&sealer, fixture_at(T0 + 50), 100, &err), 0);
+	check_span(1, T0, T0 + 50);
+	end();
+}
+
+static void
+times_of_02(void)
+{
+	struct tide_window_times *t = map->control->window;
+	unsigned i;
+
+	for (i = 0; i < 2; i++) {
+		atomic_store(
+		    &map->window[i]->v02_number, atomic_load(&t[i].number));
+		atomic_store(&map->window[i]->v02_opened_ms,
+		    atomic_load(&t[i].opened_ms));
+		atomic_store(&map->window[i]->v02_closed_ms,
+		    atomic_load(&t[i].closed_ms));
+		atomic_store(&t[i].number, 0);
+		atomic_store(&t[i].opened_ms, 0);
+		atomic_store(&t[i].closed_ms, 0);
+	}
+}
+
+/* Its windows have their times where workers write. */
+static void
+a_map_of_02(void)
+{
+	start();
+	CHECK(fixture_pass(map, "a@b.example", "c@d.example"));
+	tide_sealer_close(&sealer);
+	times_of_02();
+	open_sealer(T0 + 5);
+	CHECK_INT(round_at(T0 + SPAN), 1);
+	check_span(1, T0, T0 + SPAN);
 	end();
 }
 
@@ -646,7 +716,10 @@ CHECK_CASES({ "the first window", first_window },
     { "a window resumed after S1 has no end", resumed_window_has_no_end },
     { "killed at S4 with a worker inside", killed_with_a_worker_inside },
     { "maps that contradict themselves", contradictions },
-    { "a window's number is the collector's", number_is_the_collectors },
+    { "a window's number and times are the collector's",
+	times_are_the_collectors },
+    { "so they are when the map retires", times_are_the_collectors_at_the_end },
+    { "a map of 0.2 has its times beside the filters", a_map_of_02 },
     { "a full archive is tried again", archive_full }, { "retire", retire },
     { "retire does not wait for ever", retire_does_not_wait_for_ever },
     { "a new map's numbers go on", numbers_go_on })

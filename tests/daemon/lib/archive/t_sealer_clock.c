@@ -129,7 +129,7 @@ clock_steps_back(void)
 	CHECK_INT(round_now(), 1);
 	CHECK_INT(record_of(1).from_ms, T0);
 	CHECK_INT(record_of(1).until_ms, T0 + 30100); /* the latest shown */
-	CHECK_INT(atomic_load(&map->window[0]->opened_ms), T0 + 10100);
+	CHECK_INT(atomic_load(&map->control->window[0].opened_ms), T0 + 10100);
 	pass_time(SPAN);
 	CHECK_INT(round_now(), 1);
 	CHECK_INT(record_of(2).from_ms, T0 + 10100);
@@ -147,10 +147,10 @@ clock_is_slewed(void)
 	pass_time(100);
 	CHECK_INT(round_now(), 0);
 	CHECK_INT(current(), 1);
-	CHECK_INT(atomic_load(&map->window[1]->opened_ms), T0 - 1500);
+	CHECK_INT(atomic_load(&map->control->window[1].opened_ms), T0 - 1500);
 	pass_time(SPAN - 10000);
 	CHECK_INT(round_now(), 0);
-	CHECK_INT(atomic_load(&map->window[1]->opened_ms), T0 - 1500);
+	CHECK_INT(atomic_load(&map->control->window[1].opened_ms), T0 - 1500);
 	now.wall_ms += 1900;
 	pass_time(100);
 	CHECK_INT(round_now(), 0);

@@ -395,7 +395,7 @@ sealed_while_asking(void)
 	CHECK_INT(ask("no@b.example", NULL, 40, 60, NULL), TIDE_ABSENT);
 	/* as if S5 were done and S6 not: the bits are in both */
 	atomic_store(&map->window[1]->state, TIDE_WINDOW_SEALING);
-	atomic_store(&map->window[1]->number, 5);
+	atomic_store(&map->control->window[1].number, 5);
 	CHECK_INT(ask("five@b.example", NULL, 40, 60, &a), TIDE_FOUND);
 	CHECK_INT(a.hits, 1);
 	tide_answer_free(&a);
