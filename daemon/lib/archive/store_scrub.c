@@ -121,7 +121,7 @@ search_piece(struct search *s, const char *bytes, size_t n, uint64_t at,
 	return 0;
 }
 
-/* Texts are in lower case; what people wrote may not be. */
+/* What people wrote is found in any case: file and texts are both lowered. */
 static void
 lower(char *bytes, size_t n)
 {
@@ -252,24 +252,48 @@ scrub(struct tide_store *store, struct search *s, struct tide_err *err)
 	return rc;
 }
 
+/* Texts of the search's own; NULL if there is no memory. */
+static struct tide_bytes *
+lowered(const struct tide_bytes *text, unsigned texts)
+{
+	struct tide_bytes *all = malloc(texts * (sizeof *all + TEXT_MAX));
+	char *room = (char *)(all + texts);
+	unsigned i;
+
+	for (i = 0; all != NULL && i < texts; i++, room += TEXT_MAX) {
+		memcpy(room, text[i].data, text[i].size);
+		lower(room, text[i].size);
+		all[i] = tide_bytes(room, text[i].size);
+	}
+	return all;
+}
+
 int
 tide_store_scrub(struct tide_store *store, const char *path,
     const struct tide_bytes *text, unsigned texts, struct tide_scrub *sum,
     struct tide_err *err)
 {
-	struct search s = { .text = text, .texts = texts, .sum = sum };
+	struct search s = { .texts = texts, .sum = sum };
+	struct tide_bytes *all;
 	unsigned i;
-	int rc;
+	int rc = -1;
 
 	memset(sum, 0, sizeof *sum);
 	for (i = 0; i < texts; i++)
 		if (text[i].size == 0 || text[i].size > TEXT_MAX)
 			return tide_err_set(err, "that text is too long");
+	all = lowered(text, texts);
+	s.text = all;
 	s.fd = open(path, O_RDWR | O_CLOEXEC);
-	if (s.fd < 0)
-		return tide_err_errno(err, "%s", path);
-	rc = scrub(store, &s, err);
-	(void)close(s.fd);
+	if (all == NULL || s.fd < 0)
+		(void)tide_err_errno(err, "%s", path);
+	else
+		rc = scrub(store, &s, err);
+	if (s.fd >= 0)
+		(void)close(s.fd);
+	if (all != NULL) /* a key may be among them */
+		explicit_bzero(all, texts * (sizeof *all + TEXT_MAX));
+	free(all);
 	return rc;
 }
 
