@@ -211,6 +211,9 @@ harvesting()
 		lacks '^< \(550 5.1.1\|250 2.1.5\)' "$RIG/dialogue"
 	check "counted" same "$(counter senders_banned)" $((was + 1))
 	check "and logged" grep 'stage=mail .*from=<reap@.*reason=banned' "$log"
+	tidemark why reap@from.test >"$RIG/why"
+	check "why says that it shuts out postmaster, too" \
+		grep 'postmaster and abuse (not where ban_at = mail)' "$RIG/why"
 	check "who is not banned notices nothing" passes 127.0.21.1 \
 		sower@from.test
 	check "on the same connection neither" tally 1 1 "$RIG_EXT" 127.0.21.1 \

@@ -76,12 +76,12 @@ tell_ban(const struct why *w, const struct tide_ban *b)
 	(void)fprintf(w->out,
 	    "%s%s is banned%s for another %s (until %s)\n"
 	    "  %s\n  since %s; banned %u time%s\n"
-	    "  its recipients are refused, but for postmaster and abuse\n",
+	    "  its recipients are refused, but for postmaster and abuse%s\n",
 	    tone(TONE_BAD), b->key, tone(TONE_PLAIN),
 	    show_span(b->until_ms - w->now, left, sizeof left),
 	    show_moment(b->until_ms, until, sizeof until), cause,
 	    show_moment(b->since_ms, since, sizeof since), b->times,
-	    plural(b->times));
+	    plural(b->times), view_ban_spares(w->view));
 }
 
 static void

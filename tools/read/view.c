@@ -255,6 +255,17 @@ view_serving(const struct view *v)
 	return n;
 }
 
+const char *
+view_ban_spares(const struct view *v)
+{
+	uint32_t i;
+
+	for (i = 0; i < v->config.profiles; i++)
+		if (v->config.profile[i].ban_at == TIDE_BAN_AT_MAIL)
+			return " (not where ban_at = mail)";
+	return "";
+}
+
 /* ---- windows ----------------------------------------------------------- */
 
 static uint64_t

@@ -42,6 +42,10 @@ void view_close(struct view *);
 bool
 view_follow(struct view *, const struct tide_config *places, struct tide_err *);
 
+/* Where a ban leaves postmaster and abuse open, to be put behind these: "", or
+ * by ban_at not everywhere. */
+const char *view_ban_spares(const struct view *);
+
 /* A process and its sign of life. */
 struct view_pulse {
 	uint32_t pid;

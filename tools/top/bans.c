@@ -139,8 +139,8 @@ banner(const struct top *t, struct banner *b, int width, int height)
 		return;
 	b->line[0].tone = TONE_PLAIN;
 	(void)snprintf(b->line[0].text, TOP_TEXT,
-	    "%zu ban%s standing, room for %u; postmaster and abuse stay open",
-	    count, plural(count), t->view.bans);
+	    "%zu ban%s standing, room for %u; postmaster and abuse stay open%s",
+	    count, plural(count), t->view.bans, view_ban_spares(&t->view));
 	b->lines = 1;
 }
 
