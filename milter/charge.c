@@ -179,8 +179,8 @@ each_bucket(const struct charge *c, enum tide_group group, uint32_t drops,
 static bool
 key_is_banned(const struct tide_key *key, uint64_t now, struct tide_ban *ban)
 {
-	return tide_bans_find(session.map->bans,
-		   session.map->flow->secret, key, now, ban) &&
+	return tide_bans_find(session.map->bans, session.map->flow->secret, key,
+		   now, ban) &&
 	    tide_ban_is_in(ban, session_profile()->name);
 }
 
@@ -188,9 +188,8 @@ static bool
 client_is_banned(const struct charge *c, uint64_t now, struct tide_ban *ban)
 {
 	return c->has_client &&
-	    tide_bans_find_client(session.map->bans,
-		session.map->flow->secret, &c->ip,
-		session_profile()->name, now, ban);
+	    tide_bans_find_client(session.map->bans, session.map->flow->secret,
+		&c->ip, session_profile()->name, now, ban);
 }
 
 /*

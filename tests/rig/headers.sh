@@ -51,6 +51,7 @@ headers_arrive()
 	head='F Received Date From To Message-ID Subject F'
 	added="$head X-Other M X-Tidemark-Verdict"
 	[ "$1" != sendmail ] || added="M $head X-Other X-Tidemark-Verdict"
+	# shellcheck disable=SC2154 # rig.sh has it
 	rig_spawn second "$rig_build/other" "$RIG/run/external.sock" \
 		"$RIG/second.log" headers
 	within 30 test -S "$RIG/run/external.sock"

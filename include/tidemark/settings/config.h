@@ -96,7 +96,7 @@ enum tide_group {
 extern const char *const tide_group_name[TIDE_GROUPS];	  /* OKSENDER */
 extern const char *const tide_group_setting[TIDE_GROUPS]; /* oksender */
 
-#define TIDE_DEPTH_MAX 4094u /* drops that a bucket may hold */
+#define TIDE_DEPTH_MAX 4094u	   /* drops that a bucket may hold */
 #define TIDE_BUCKETS_MAX 16777200u /* whose keys a bucket can name: flow */
 
 /* At most `limit` events, leaking one each `leak`; past it a ban. */

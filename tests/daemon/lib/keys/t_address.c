@@ -194,6 +194,5 @@ older_windows(void)
 }
 
 CHECK_CASES({ "typed, and asked for or refused", typed },
-    { "however long", long_ones },
-    { "found whatever its spelling", spelled },
+    { "however long", long_ones }, { "found whatever its spelling", spelled },
     { "and in windows of version 0.2", older_windows })
