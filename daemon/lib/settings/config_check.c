@@ -23,11 +23,10 @@
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 #define DIGITS "0123456789"
-#define HEADER_CHARS LETTERS DIGITS "-_"
 #define MARK_LEAST 8u /* of content_blocked_mark */
 
-static const struct place *
-place_of(const struct reading *r, int section, const char *key)
+const struct place *
+tide_reading_place(const struct reading *r, int section, const char *key)
 {
 	const struct tide_param *p =
 	    tide_param_find(key, tide_reading_kind(section));
@@ -35,39 +34,43 @@ place_of(const struct reading *r, int section, const char *key)
 	return &r->set[section][p - tide_params];
 }
 
+const struct place *
+tide_reading_blame(const struct reading *r, int section, const char *key)
+{
+	const struct place *at = tide_reading_place(r, section, key);
+
+	if (at->file == NULL)
+		at = &r->header[section];
+	return at->file != NULL
+	    ? at
+	    : tide_reading_place(r, IN_GLOBALS, "runtime_dir");
+}
+
+static const struct place *
+place_of(const struct reading *r, const char *key)
+{
+	return tide_reading_place(r, IN_GLOBALS, key);
+}
+
 /* Where a global setting was set, or the other one that it depends on. */
 static const struct place *
 blame(const struct reading *r, const char *key, const char *other)
 {
-	const struct place *at = place_of(r, IN_GLOBALS, key);
+	const struct place *at = place_of(r, key);
 
-	return at->file != NULL ? at : place_of(r, IN_GLOBALS, other);
+	return at->file != NULL ? at : place_of(r, other);
 }
 
-/* Where a profile's key was set, or the profile, or runtime_dir. */
 static const struct place *
 blame_profile(const struct reading *r, unsigned i, const char *key)
 {
-	const struct place *at = place_of(r, IN_PROFILE + (int)i, key);
-
-	if (at->file == NULL)
-		at = &r->header[IN_PROFILE + i];
-	return at->file != NULL ? at : place_of(r, IN_GLOBALS, "runtime_dir");
-}
-
-/* The same of a policy server's key. */
-static const struct place *
-blame_policy(const struct reading *r, unsigned i, const char *key)
-{
-	const struct place *at = place_of(r, IN_POLICY + (int)i, key);
-
-	return at->file != NULL ? at : &r->header[IN_POLICY + i];
+	return tide_reading_blame(r, IN_PROFILE + (int)i, key);
 }
 
 static bool
 is_bad(const struct reading *r, const char *key)
 {
-	return place_of(r, IN_GLOBALS, key)->bad;
+	return place_of(r, key)->bad;
 }
 
 static void
@@ -76,8 +79,7 @@ check_runtime_dir(struct reading *r)
 	size_t n = strlen(r->config->runtime_dir);
 
 	if (n > TIDE_RUNTIME_DIR_MAX)
-		tide_complain(r->complaints,
-		    place_of(r, IN_GLOBALS, "runtime_dir"),
+		tide_complain(r->complaints, place_of(r, "runtime_dir"),
 		    "runtime_dir: %zu bytes are too long for the sockets in "
 		    "it; at most %d",
 		    n, TIDE_RUNTIME_DIR_MAX);
@@ -107,7 +109,8 @@ check_socket_length(struct reading *r, unsigned i)
 
 	if (strncmp(p->socket, "local:", 6) != 0 ||
 	    strlen(path) <= TIDE_LOCAL_SOCKET_MAX ||
-	    (place_of(r, IN_PROFILE + (int)i, "socket")->file == NULL &&
+	    (tide_reading_place(r, IN_PROFILE + (int)i, "socket")->file ==
+		    NULL &&
 		strlen(r->config->runtime_dir) > TIDE_RUNTIME_DIR_MAX))
 		return;
 	tide_complain(r->complaints, blame_profile(r, i, "socket"),
@@ -249,92 +252,6 @@ check_tokens(struct reading *r, unsigned i)
 	tide_overrides_free(&overrides);
 }
 
-/* ---- policy servers ------------------------------------------------------ */
-
-static void
-check_policy_socket(struct reading *r, unsigned i)
-{
-	const struct tide_config *c = r->config;
-	const char *at = c->policy[i].socket;
-	const struct place *place = blame_policy(r, i, "socket");
-
-	if (place->bad)
-		return;
-	if (strncmp(at, "local:", 6) == 0 &&
-	    strlen(at + 6) > TIDE_LOCAL_SOCKET_MAX)
-		tide_complain(r->complaints, place,
-		    "socket: the path of a local socket has at most %d bytes, "
-		    "not %zu",
-		    TIDE_LOCAL_SOCKET_MAX, strlen(at + 6));
-	for (unsigned k = 0; k < c->profiles; k++)
-		if (strcmp(c->profile[k].socket, at) == 0)
-			tide_complain(r->complaints, place,
-			    "socket: %s is already the socket of [profile %s]",
-			    at, c->profile[k].name);
-	for (unsigned k = 0; k < i; k++)
-		if (strcmp(c->policy[k].socket, at) == 0)
-			tide_complain(r->complaints, place,
-			    "socket: %s is already the socket of [policy %s]",
-			    at, c->policy[k].name);
-}
-
-/*
- * It would charge nobody.  Where the milter is asked, too, that is what they
- * want who have said so.
- */
-static void
-check_policy_charges(struct reading *r, unsigned i, unsigned profile)
-{
-	const struct tide_profile *p = &r->config->profile[profile];
-
-	if (p->charged_by == TIDE_CHARGED_BY_MILTER &&
-	    place_of(r, IN_PROFILE + (int)profile, "charged_by")->file == NULL)
-		tide_complain_passable(r->complaints,
-		    blame_policy(r, i, "profile"),
-		    "profile: [profile %s] is charged by its milter, so that "
-		    "this policy server charges nobody; set charged_by = "
-		    "policy there, or charged_by = milter if Postfix asks "
-		    "that, too",
-		    p->name);
-}
-
-static void
-check_policy(struct reading *r, unsigned i)
-{
-	const struct tide_policy *p = &r->config->policy[i];
-	int profile = tide_config_profile(r->config, p->profile);
-
-	check_policy_socket(r, i);
-	if (profile >= 0)
-		check_policy_charges(r, i, (unsigned)profile);
-	else
-		tide_complain(r->complaints, blame_policy(r, i, "profile"),
-		    "profile: there is no [profile %s]", p->profile);
-	if (p->prepend_header[0] == '\0' ||
-	    strspn(p->prepend_header, HEADER_CHARS) !=
-		strlen(p->prepend_header))
-		tide_complain(r->complaints,
-		    blame_policy(r, i, "prepend_header"),
-		    "prepend_header: «%s» is no name for a header",
-		    p->prepend_header);
-}
-
-/* What nobody serves would charge nobody. */
-static void
-check_charged_by(struct reading *r, unsigned i)
-{
-	const struct tide_config *c = r->config;
-
-	if (c->profile[i].charged_by != TIDE_CHARGED_BY_POLICY)
-		return;
-	for (unsigned k = 0; k < c->policies; k++)
-		if (strcmp(c->policy[k].profile, c->profile[i].name) == 0)
-			return;
-	tide_complain(r->complaints, blame_profile(r, i, "charged_by"),
-	    "charged_by: no [policy NAME] has profile = %s",
-	    c->profile[i].name);
-}
-
 /* A cell that stays at its most never gets to a threshold above it. */
 static void
 check_bulk(struct reading *r, unsigned i)
@@ -423,24 +340,21 @@ check_egress(struct reading *r)
 
 	if (!is_bad(r, "egress_ports") &&
 	    tide_ports_parse(c->egress_ports, port, &err) < 0)
-		tide_complain(r->complaints,
-		    place_of(r, IN_GLOBALS, "egress_ports"), "egress_ports: %s",
-		    err.text);
+		tide_complain(r->complaints, place_of(r, "egress_ports"),
+		    "egress_ports: %s", err.text);
 	if (!is_bad(r, "egress_table") && !good_table(c->egress_table))
-		tide_complain(r->complaints,
-		    place_of(r, IN_GLOBALS, "egress_table"),
+		tide_complain(r->complaints, place_of(r, "egress_table"),
 		    "egress_table: «%s» is not letters and then digits or _",
 		    c->egress_table);
 	memcpy(words, c->egress_hooks, sizeof words);
 	word = strtok_r(words, " ", &rest);
 	if (word == NULL && !is_bad(r, "egress_hooks"))
-		tide_complain(r->complaints,
-		    place_of(r, IN_GLOBALS, "egress_hooks"),
+		tide_complain(r->complaints, place_of(r, "egress_hooks"),
 		    "egress_hooks: there is none");
 	for (; word != NULL; word = strtok_r(NULL, " ", &rest))
 		if (strcmp(word, "forward") != 0 && strcmp(word, "output") != 0)
 			tide_complain(r->complaints,
-			    place_of(r, IN_GLOBALS, "egress_hooks"),
+			    place_of(r, "egress_hooks"),
 			    "egress_hooks: «%s» is neither forward nor output",
 			    word);
 }
@@ -463,7 +377,8 @@ check_reserves(struct reading *r)
 	for (i = 0; i < c->policies; i++) {
 		sum += c->policy[i].workers_reserved;
 		if (c->policy[i].workers_reserved > 0)
-			at = blame_policy(r, i, "workers_reserved");
+			at = tide_reading_blame(
+			    r, IN_POLICY + (int)i, "workers_reserved");
 		else
 			sum++;
 	}
@@ -481,7 +396,7 @@ check_buckets(struct reading *r)
 	if (!is_bad(r, "max_buckets") &&
 	    r->config->max_buckets > TIDE_BUCKETS_MAX)
 		tide_complain_passable(r->complaints,
-		    place_of(r, IN_GLOBALS, "max_buckets"),
+		    place_of(r, "max_buckets"),
 		    "max_buckets: %llu are too many; %u, the most there can "
 		    "be, are used",
 		    (unsigned long long)r->config->max_buckets,
@@ -496,9 +411,8 @@ check_web(struct reading *r)
 
 	if (r->config->web_listen[0] != '\0' && !is_bad(r, "web_listen") &&
 	    tide_web_place(r->config->web_listen, &place, &err) < 0)
-		tide_complain(r->complaints,
-		    place_of(r, IN_GLOBALS, "web_listen"), "web_listen: %s",
-		    err.text);
+		tide_complain(r->complaints, place_of(r, "web_listen"),
+		    "web_listen: %s", err.text);
 }
 
 void
@@ -510,22 +424,20 @@ tide_reading_check(struct reading *r)
 	for (unsigned i = 0; i < r->config->profiles; i++) {
 		int section = IN_PROFILE + (int)i;
 
-		if (!place_of(r, section, "socket")->bad) {
+		if (!tide_reading_place(r, section, "socket")->bad) {
 			check_socket_length(r, i);
 			check_socket_taken(r, i);
 		}
-		if (!place_of(r, section, "daemons")->bad)
+		if (!tide_reading_place(r, section, "daemons")->bad)
 			check_daemons(r, i);
 		tide_reading_check_lists(r, i);
 		check_header_rules(r, i);
 		check_header_mark(r, i);
 		check_groups(r, i);
 		check_tokens(r, i);
-		check_charged_by(r, i);
 		check_bulk(r, i);
 	}
-	for (unsigned i = 0; i < r->config->policies; i++)
-		check_policy(r, i);
+	tide_reading_check_policies(r);
 	check_retention(r);
 	check_window_fits(r);
 	check_egress(r);

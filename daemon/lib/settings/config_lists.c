@@ -13,7 +13,6 @@
 #include "tidemark/base/err.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/settings/lists.h"
-#include "tidemark/settings/params.h"
 
 static const struct list {
 	const char *key;
@@ -58,8 +57,8 @@ is_good(struct reading *r, const struct place *at, const struct list *l,
 static void
 check_list(struct reading *r, unsigned i, const struct list *l)
 {
-	const struct tide_param *p = tide_param_find(l->key, TIDE_OF_PROFILE);
-	const struct place *at = &r->set[IN_PROFILE + i][p - tide_params];
+	const struct place *at =
+	    tide_reading_place(r, IN_PROFILE + (int)i, l->key);
 	char *words = (char *)&r->config->profile[i] + l->offset;
 	char copy[TIDE_WORDS_MAX], *word, *rest = NULL;
 	size_t n = 0;

@@ -67,6 +67,16 @@ char *tide_reading_value(struct reading *, const struct source *, char *text);
 /* config_check.c: do the settings fit together? */
 void tide_reading_check(struct reading *);
 
+/* Where a key was set. */
+const struct place *
+tide_reading_place(const struct reading *, int section, const char *key);
+/* Whom to complain of: that, or else its section, or else runtime_dir. */
+const struct place *
+tide_reading_blame(const struct reading *, int section, const char *key);
+
+/* config_policy.c: does every policy server charge somebody? */
+void tide_reading_check_policies(struct reading *);
+
 /* config_world.c: is there what the settings name? */
 void tide_reading_check_world(struct reading *);
 

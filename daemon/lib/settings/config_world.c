@@ -15,18 +15,8 @@
 
 #include "config_read.h"
 #include "tidemark/settings/config.h"
-#include "tidemark/settings/params.h"
 
 #define ENTRY_MAX 16384 /* bytes of an entry; groups have long ones */
-
-static const struct place *
-said_at(const struct reading *r, int section, const char *key)
-{
-	const struct tide_param *p =
-	    tide_param_find(key, tide_reading_kind(section));
-
-	return &r->set[section][p - tide_params];
-}
 
 /* Whoever cannot be asked is taken to know them. */
 static bool
@@ -52,7 +42,7 @@ has_group(const char *name)
 static void
 check_group(struct reading *r, int section, const char *key, const char *name)
 {
-	const struct place *at = said_at(r, section, key);
+	const struct place *at = tide_reading_place(r, section, key);
 
 	if (name[0] != '\0' && !at->bad && !has_group(name))
 		tide_complain_passable(
@@ -76,7 +66,7 @@ static void
 check_hook(struct reading *r)
 {
 	const char *path = r->config->ban_hook;
-	const struct place *at = said_at(r, IN_GLOBALS, "ban_hook");
+	const struct place *at = tide_reading_place(r, IN_GLOBALS, "ban_hook");
 	const char *fault = path[0] != '\0' ? hook_fault(path) : NULL;
 
 	if (fault != NULL && !at->bad)
@@ -88,7 +78,7 @@ void
 tide_reading_check_world(struct reading *r)
 {
 	const struct tide_config *c = r->config;
-	const struct place *user = said_at(r, IN_GLOBALS, "user");
+	const struct place *user = tide_reading_place(r, IN_GLOBALS, "user");
 
 	if (c->user[0] != '\0' && !user->bad && !has_user(c->user))
 		tide_complain_passable(r->complaints, user,
