@@ -238,6 +238,8 @@ static bool
 accept_one(unsigned which)
 {
 	const struct listener *l = &ac.options->listener[which];
+	struct sockaddr_storage from = { 0 };
+	socklen_t size = sizeof from;
 	int fd, entry;
 	pid_t pid;
 
@@ -245,9 +247,14 @@ accept_one(unsigned which)
 		attach_map(); /* it may have fewer slots than max_workers */
 	if (!backlog_may_take(ac.options, which))
 		return false;
-	fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC);
+	fd = accept4(l->fd, (struct sockaddr *)&from, &size, SOCK_CLOEXEC);
 	if (fd < 0)
 		return false;
+	if (stranger_turned_away(ac.options, which, &ac.config, ac.map,
+		(struct sockaddr *)&from)) {
+		(void)close(fd); /* it has cost no worker: go on */
+		return true;
+	}
 	entry = roster_reserve(l->profile, listener_service(l));
 	if (entry < 0) {
 		(void)close(fd);

@@ -5,6 +5,7 @@
  *   acceptor  accept, fork, pulse
  *   roster    who serves: slots, reaping, deadlines, lapses
  *   backlog   whose connections are taken next, and whose wait
+ *   strangers who may not connect to an inet: socket
  *   shares    which socket may have one more worker: pure functions
  *   process   is it still the same one
  *   serve     one connection on stock libmilter
@@ -38,6 +39,7 @@
 #include "tidemark/settings/config.h"
 
 struct smfiDesc;
+struct sockaddr;
 
 /* ---- serve.c ----------------------------------------------------------- */
 
@@ -108,6 +110,7 @@ struct listener {
 	unsigned policy;		/* which one, then */
 	struct tide_moment waits_since; /* 0: nobody waits for a worker */
 	uint64_t told_ms;		/* monotonic; of such a wait */
+	uint64_t stranger_ms;		/* monotonic; told of one */
 };
 
 struct acceptor_options {
@@ -120,6 +123,13 @@ struct acceptor_options {
 };
 
 int acceptor_run(struct acceptor_options *);
+
+/* ---- strangers.c ------------------------------------------------------- */
+
+/* Somebody who is not one of the socket's peers: counted and told of, and to
+ * be closed. */
+bool stranger_turned_away(struct acceptor_options *, unsigned which,
+    const struct tide_config *, struct tide_map *, const struct sockaddr *from);
 
 /* ---- backlog.c --------------------------------------------------------- */
 

@@ -25,7 +25,8 @@ dnl
 dnl S= local: sockets.  sendmail refuses one whose folder, or any folder above
 dnl    it, is writable for group or world without the sticky bit: so leave
 dnl    /run/tidemark at 0755.  inet: works, but costs up to 44 ms a
-dnl    step of a message.  The paths are those of socket = in tidemark.conf(5).
+dnl    step of a message, and asks nobody who they are.  The paths are
+dnl    those of socket = in tidemark.conf(5).
 dnl
 dnl F= what happens to mail while Tidemark is away (being restarted, or killed
 dnl    in the middle of a session; sendmail does not come back to a filter

@@ -438,6 +438,7 @@ tide_reading_check(struct reading *r)
 		check_bulk(r, i);
 	}
 	tide_reading_check_policies(r);
+	tide_reading_check_peers(r);
 	check_retention(r);
 	check_window_fits(r);
 	check_egress(r);

@@ -77,6 +77,9 @@ tide_reading_blame(const struct reading *, int section, const char *key);
 /* config_policy.c: does every policy server charge somebody? */
 void tide_reading_check_policies(struct reading *);
 
+/* config_peers.c: does every socket that others reach say who may? */
+void tide_reading_check_peers(struct reading *);
+
 /* config_world.c: is there what the settings name? */
 void tide_reading_check_world(struct reading *);
 

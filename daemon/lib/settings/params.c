@@ -337,7 +337,8 @@ const struct tide_param tide_params[] = {
 	{ PROFILE(socket), RESTART, .kind = TIDE_PARAM_SOCKET,
 	  .fallback = "local:RUNTIME_DIR/NAME.sock",
 	  .help = "Where the mail server finds this profile: "
-		"local:PATH or inet:PORT@ADDRESS." },
+		"local:PATH, or inet:PORT@ADDRESS, which off loopback needs "
+		"peers." },
 	{ PROFILE(socket_mode), RESTART, .kind = TIDE_PARAM_MODE,
 	  .fallback = "0660",
 	  .help = "Permissions of a local socket." },
@@ -346,6 +347,12 @@ const struct tide_param tide_params[] = {
 	  .help = "The group of a local socket, such as the mail server's; "
 		"the daemon's user has to be in it. Empty means tidemark-mta "
 		"where that is so, and else the daemon's own." },
+	{ PROFILE(peers), RELOAD, .kind = TIDE_PARAM_WORDS, .fallback = "",
+	  .help = "Of an inet: socket: addresses and networks of the mail "
+		"servers that may connect, such as 192.0.2.7 2001:db8::/64. "
+		"Any other connection is closed at once; loopback always may. "
+		"A server on this machine that connects to another address "
+		"than loopback comes from that address: name it, too." },
 	{ PROFILE(workers_reserved), RELOAD, .kind = TIDE_PARAM_COUNT,
 	  .fallback = "0", RANGE("0", "4096"),
 	  .help = "How many of max_workers are kept for connections of this "
@@ -569,8 +576,8 @@ const struct tide_param tide_params[] = {
 		"is to charge, charged_by = milter in so many words." },
 	{ POLICY(socket), RESTART, .kind = TIDE_PARAM_SOCKET,
 	  .fallback = "local:RUNTIME_DIR/NAME-policy.sock",
-	  .help = "Where Postfix finds it: local:PATH or inet:PORT@ADDRESS. "
-		"In main.cf the same is unix:PATH or inet:ADDRESS:PORT." },
+	  .help = "Where Postfix finds it: local:PATH, or inet:PORT@ADDRESS, "
+		"which off loopback needs peers. In main.cf the same is unix:PATH or inet:ADDRESS:PORT." },
 	{ POLICY(socket_mode), RESTART, .kind = TIDE_PARAM_MODE,
 	  .fallback = "0660",
 	  .help = "Permissions of a local socket." },
@@ -579,6 +586,12 @@ const struct tide_param tide_params[] = {
 	  .help = "The group of a local socket, such as postfix; the "
 		"daemon's user has to be in it. Empty means tidemark-mta "
 		"where that is so, and else the daemon's own." },
+	{ POLICY(peers), RELOAD, .kind = TIDE_PARAM_WORDS, .fallback = "",
+	  .help = "Of an inet: socket: addresses and networks of the mail "
+		"servers that may connect, such as 192.0.2.7 2001:db8::/64. "
+		"Any other connection is closed at once; loopback always may. "
+		"A server on this machine that connects to another address "
+		"than loopback comes from that address: name it, too." },
 	{ POLICY(workers_reserved), RELOAD, .kind = TIDE_PARAM_COUNT,
 	  .fallback = "0", RANGE("0", "4096"),
 	  .help = "How many of max_workers are kept for connections of this "

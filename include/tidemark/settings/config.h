@@ -114,6 +114,7 @@ struct tide_profile {
 	char socket[TIDE_PATH_MAX];	  /* local:PATH or inet:PORT@ADDRESS */
 	uint32_t socket_mode;		  /* octal, of a local: socket */
 	char socket_group[TIDE_NAME_MAX]; /* "" leaves the daemon's own */
+	char peers[TIDE_WORDS_MAX];	  /* of inet:; "": not said, all */
 	uint32_t workers_reserved;	  /* of max_workers; 0: a share */
 	uint32_t workers_most;		  /* 0: all but what others reserve */
 	char daemons[TIDE_WORDS_MAX]; /* {daemon_name}s, one space between */
@@ -163,6 +164,7 @@ struct tide_policy {
 	char socket[TIDE_PATH_MAX];  /* local:PATH or inet:PORT@ADDRESS */
 	uint32_t socket_mode;
 	char socket_group[TIDE_NAME_MAX];
+	char peers[TIDE_WORDS_MAX];
 	uint32_t workers_reserved; /* as of a profile */
 	uint32_t workers_most;
 	uint32_t last_request; /* enum tide_last_request */

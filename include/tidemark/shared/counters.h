@@ -230,6 +230,11 @@ X(CONNECTIONS_SILENT, connections_silent, PROFILE, ACCEPTOR, \
     "connections closed because nobody spoke within worker_silent", \
     "Mail servers speak at once. Somebody else connects to the socket: see " \
     "who may (socket_mode, socket_group, inet:)") \
+X(PEERS_REFUSED, peers_refused, PROFILE, ACCEPTOR, \
+    "connections closed because the client is not one of peers", \
+    "The log names one of them a minute. If it is a mail server of yours, " \
+    "its mail goes unseen: add it to peers and reload. If not, a packet " \
+    "filter keeps them off") \
 X(SHARE_WAITS, share_waits, PROFILE, ACCEPTOR, \
     "of these, times that a profile had all the workers it may have", \
     "The others' workers are kept for them, so they are served. Somebody " \

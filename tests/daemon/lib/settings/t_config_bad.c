@@ -311,6 +311,15 @@ bad_together(void)
 		  "[policy b]\nprofile = a\nworkers_reserved = 6\n",
 		    "t.conf:7: workers_reserved: 11 in all, one for each "
 		    "socket at least, are more than max_workers, 10\n" },
+		{ "[profile a]\nsocket = inet:1@192.0.2.1\n"
+		  "peers = 192.0.2.0/33 mx.example 192.0.2.1\n",
+		    "t.conf:3: peers: the prefix of «192.0.2.0/33» is not from "
+		    "0 to 32\n"
+		    "t.conf:3: peers: «mx.example» is neither an IP address "
+		    "nor a network\n" },
+		{ "[profile a]\nsocket = local:/s\npeers = 192.0.2.1\n",
+		    "t.conf:3: peers: local:/s is not for the network; who may "
+		    "open it is socket_mode's and socket_group's\n" },
 		/* one mistake, one complaint */
 		{ "archive_map = 512M\nretain_size = 1Q\n",
 		    "t.conf:2: retain_size: «1Q» is not a size, such as 512K, "
@@ -439,6 +448,10 @@ hooked(const char *name, const char *fault)
 	tide_complaints_free(&c);
 }
 
+#define NO_PEERS                                                        \
+	" can get anybody banned and use up anybody's allowance; name " \
+	"your mail servers in peers, or take a local: socket\n"
+
 /*
  * What an earlier version let pass: refused, but a start goes on, without the
  * words that are wrong.
@@ -483,6 +496,21 @@ passable(void)
 	CHECK_STR(config.profile[0].allow_forgeable, "@c.example");
 	CHECK_STR(config.profile[0].protected_to, "boss@b.example");
 	CHECK_STR(config.profile[0].protected_from, "@b.example");
+
+	put("t.conf",
+	    "[profile a]\nsocket = inet:8891@0.0.0.0\n"
+	    "[profile b]\nsocket = inet:8892@127.0.0.1\n"
+	    "[profile c]\nsocket = inet:8893@::\npeers = 2001:db8::/64\n"
+	    "charged_by = policy\n"
+	    "[policy d]\nprofile = c\nsocket = inet:8894@2001:db8::1\n");
+	CHECK_INT(tide_config_load(&config, "t.conf", &c), -1);
+	CHECK_STR(c.text,
+	    "t.conf:2: socket: whoever reaches inet:8891@0.0.0.0" NO_PEERS
+	    "t.conf:11: socket: whoever reaches "
+	    "inet:8894@2001:db8::1" NO_PEERS);
+	CHECK(tide_complaints_pass(&c));
+	tide_complaints_free(&c);
+	CHECK_STR(config.profile[0].socket, "inet:8891@0.0.0.0");
 
 	put("t.conf",
 	    "[profile a]\ncontent_blocked_header = X-Spam-Flag:YES\n"

@@ -11,6 +11,7 @@
 #include "tidemark/keys/keys.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/settings/lists.h"
+#include "tidemark/settings/peers.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 
@@ -158,5 +159,65 @@ test_words(void)
 	}
 }
 
+static const struct peer_case {
+	const char *name, *peers, *client;
+	bool want;
+} peer_cases[] = {
+	{ "no list, as before there was one", "", "192.0.2.7", true },
+	{ "an address", "198.51.100.1 192.0.2.7", "192.0.2.7", true },
+	{ "and no other", "198.51.100.1 192.0.2.7", "192.0.2.8", false },
+	{ "a network", "192.0.2.0/24", "192.0.2.8", true },
+	{ "the same in IPv6", "192.0.2.0/24", "::ffff:192.0.2.8", true },
+	{ "an IPv6 network", "2001:db8::/64", "2001:db8::7", true },
+	{ "and no other", "2001:db8::/64", "2001:db8:0:1::7", false },
+	{ "everybody, in so many words", "0.0.0.0/0", "203.0.113.1", true },
+	{ "but of that family", "0.0.0.0/0", "2001:db8::7", false },
+	{ "loopback always", "192.0.2.7", "127.0.0.1", true },
+	{ "all of it", "192.0.2.7", "127.9.8.7", true },
+	{ "by IPv6", "192.0.2.7", "::1", true },
+	{ "in IPv6", "192.0.2.7", "::ffff:127.0.0.1", true },
+	{ "the unspecified address is none", "192.0.2.7", "::", false },
+	{ "a word that means nobody lets nobody", "nonsense", "192.0.2.7",
+	    false },
+};
+
+static void
+test_peers(void)
+{
+	for (size_t i = 0; i < LENGTH(peer_cases); i++) {
+		const struct peer_case *c = &peer_cases[i];
+		struct tide_ip ip;
+
+		CHECK(tide_ip_parse(c->client, &ip));
+		CHECK_MSG(
+		    tide_peers_let(c->peers, &ip) == c->want, "%s", c->name);
+	}
+}
+
+static void
+test_sockets(void)
+{
+	static const struct {
+		const char *socket;
+		bool needs;
+	} cases[] = {
+		{ "local:/run/tidemark/a@192.0.2.1", false },
+		{ "inet:8891@127.0.0.1", false },
+		{ "inet:8891@127.0.0.2", false },
+		{ "inet:8891@::1", false },
+		{ "inet:8891@::ffff:127.0.0.1", false },
+		{ "inet:8891@0.0.0.0", true },
+		{ "inet:8891@::", true },
+		{ "inet:8891@192.0.2.1", true },
+		{ "inet:8891@2001:db8::1", true },
+		{ "inet:8891@::ffff:192.0.2.1", true },
+	};
+
+	for (size_t i = 0; i < LENGTH(cases); i++)
+		CHECK_MSG(tide_peers_needed(cases[i].socket) == cases[i].needs,
+		    "%s", cases[i].socket);
+}
+
 CHECK_CASES({ "who is allowed, and who only says so", test_allow },
-    { "what a word is", test_words })
+    { "what a word is", test_words }, { "who may connect", test_peers },
+    { "which sockets need a list of them", test_sockets })
