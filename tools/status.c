@@ -316,7 +316,8 @@ put_flow(const struct status *s)
 	    plural(f->overflows));
 	if (unplaced > 0) {
 		label("");
-		printf("%llu ban%s found no place: max_bans = %u\n",
+		printf("%llu ban%s found no place: max_bans = %u, and its "
+		       "shares\n",
 		    (unsigned long long)unplaced, plural(unplaced),
 		    s->view.bans_most);
 	}

@@ -25,7 +25,8 @@ bans() { tidemark banned | grep -c "$1"; }
 daemon_conf 'max_bans = 64' '[profile external]' 'unsender_mode = enforce' \
     'unsender_limit = 2/1h' 'unsender_leak = 1h' 'unsender_ban = 1h' \
     'sbsender_mode = enforce' 'sbsender_limit = 2/1h' 'sbsender_leak = 1h' \
-    'sbsender_ban = 1h'
+    'sbsender_ban = 1h' 'unip_mode = enforce' 'unip_limit = 131/1h' \
+    'unip_leak = 1h' 'unip_ban = 1h'
 check "starts" daemon_start
 check "guessing" guess 192.0.2.1 one 1
 is_banned() { tidemark banned "$1" >/dev/null; }
@@ -51,15 +52,19 @@ check "most find no place, which is counted" within 30 unplaced 24
 check "for a network has 16" eval '[ "$(bans net)" -eq 16 ]'
 check "it is logged" grep -q 'ban: key=net.*its network has its share' "$D/log"
 check "and shown" says 'bans found no place' tidemark status
+check "they do not save their client" guess 203.0.113.7 more 40
+check "who is banned itself" within 30 is_banned 203.0.113.7
 for n in 1 2 3 4; do
 	guess 2001:db8:$n::7 six$n 20
 done
 check "so do those of others" within 30 unplaced 60
 check "for a profile has half" eval '[ "$(bans x.example)" -eq 32 ]'
+check "another client guesses then" guess 192.0.2.200 late 60
+check "and is banned" within 30 is_banned 192.0.2.200
 check "bans by hand, of an account, of others stand" eval '
 	is_banned 198.51.100.9 && is_banned auth:eve &&
 	is_banned one1@x.example && is_banned two1@x.example'
-check "and find places" eval 'for n in $(seq 30); do
+check "and find places" eval 'for n in $(seq 28); do
 	tidemark ban hand$n@x.example || exit 1; done'
 check "up to the last one" says 'no place: 64 bans stand' \
     exits 2 tidemark ban more@x.example

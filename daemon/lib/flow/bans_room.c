@@ -25,6 +25,13 @@ struct ids {
 	uint64_t profile, network;
 };
 
+/* Of a sender, who costs whoever makes it up nothing; or of a client. */
+static bool
+is_of_sender(const struct tide_ban *ban)
+{
+	return memchr(ban->key, '@', ban->length) != NULL;
+}
+
 /* The network of "ann@x|192.0.2.0/24", "192.0.2.7", "2001:db8::/64". */
 static bool
 network_of(const struct tide_ban *ban, struct tide_net *net)
@@ -43,15 +50,20 @@ static struct ids
 ids_of(const struct tide_ban *ban)
 {
 	struct {
-		char profile[TIDE_NAME_MAX];
+		struct {
+			char name[TIDE_NAME_MAX];
+			char sender;
+		} profile;
 		struct tide_ip ip;
 	} both;
 	struct tide_net net;
 	struct ids ids = { 0 };
 
 	memset(&both, 0, sizeof both);
-	(void)snprintf(both.profile, sizeof both.profile, "%s", ban->profile);
-	ids.profile = tide_hash_check(both.profile, sizeof both.profile) | 1;
+	(void)snprintf(
+	    both.profile.name, sizeof both.profile.name, "%s", ban->profile);
+	both.profile.sender = is_of_sender(ban);
+	ids.profile = tide_hash_check(&both.profile, sizeof both.profile) | 1;
 	if (network_of(ban, &net)) {
 		both.ip = net.ip;
 		ids.network = tide_hash_check(&both, sizeof both) | 1;
@@ -110,6 +122,8 @@ tide_ban_room_note(struct tide_ban_room *r, const struct tide_ban *ban)
 	if (tide_ban_is_favoured(ban))
 		return;
 	r->outsiders++;
+	if (is_of_sender(ban))
+		r->senders++;
 	ids = ids_of(ban);
 	add(find(r, ids.profile));
 	add(find(r, ids.network));
@@ -149,6 +163,9 @@ tide_ban_room_take(struct tide_ban_room *r, const struct tide_ban *ban)
 			return "its profile has its share of max_bans";
 		if (r->outsiders >= r->most - r->most / 4)
 			return "what is left of max_bans is for accounts";
+		if (is_of_sender(ban) &&
+		    r->senders >= r->most - r->most / 4 - r->most / 8)
+			return "what is left of max_bans is for clients";
 	}
 	tide_ban_room_note(r, ban);
 	return NULL;

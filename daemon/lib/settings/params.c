@@ -147,9 +147,10 @@ const struct tide_param tide_params[] = {
 	{ GLOBAL(max_bans), RESTART, .kind = TIDE_PARAM_COUNT,
 	  .fallback = "8k", RANGE("64", "1m"),
 	  .help = "How many bans may stand at once. A quarter is kept for "
-		"those by hand and of accounts; a profile gets half, a network "
-		"(/24, of IPv6 /48) a 64th, at least 16. One more than that is "
-		"not made; it is counted (bans_unplaced) and logged." },
+		"those by hand and of accounts, an eighth for clients; a "
+		"profile gets half, a network (/24, of IPv6 /48) a 64th, at "
+		"least 16, of senders and of clients each. One more than that "
+		"is not made; it is counted (bans_unplaced) and logged." },
 	{ GLOBAL(max_accounts), RESTART, .kind = TIDE_PARAM_COUNT,
 	  .fallback = "16k", RANGE("64", "4m"),
 	  .help = "How many accounts may have less than their full allowance "

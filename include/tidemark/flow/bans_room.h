@@ -5,7 +5,9 @@
  * three quarters: the rest is for bans by hand and those of accounts, which
  * nobody outside can make.  Those of one profile get half, and those of one
  * network (/24, of IPv6 /48) in it a 64th, but at least 16: who makes up
- * senders fills no more than that.
+ * senders fills no more than that.  Senders and clients are counted apart, and
+ * an eighth of max_bans is for clients alone: made-up senders do not keep the
+ * client who made them up from being banned.
  */
 #ifndef TIDEMARK_BANS_ROOM_H
 #define TIDEMARK_BANS_ROOM_H
@@ -19,7 +21,7 @@
 
 struct tide_ban_room {
 	uint32_t most;
-	uint32_t all, outsiders;
+	uint32_t all, outsiders, senders;
 	unsigned tallies; /* of profiles and networks that are asked for */
 	struct {
 		uint64_t id;
