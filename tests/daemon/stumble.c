@@ -134,7 +134,7 @@ getrandom(void *to, size_t size, unsigned flags)
 ssize_t
 write(int fd, const void *bytes, size_t size)
 {
-	if (size == 1)
+	if (size == 1 && *(const char *)bytes == '1') /* PROTOCOL beats, B2 */
 		is_ready();
 	step();
 	return REAL(write)(fd, bytes, size);

@@ -130,7 +130,9 @@ worker_process(unsigned worker)
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	map = tide_map_attach(config.runtime_dir, TIDE_MAP_ACCEPTOR, &err);
-	CHECK_MSG(map != NULL, "%s", err.text);
+	CHECK_MSG(
+	    map != NULL && tide_map_unlock_by(map, config.state_dir, &err) == 0,
+	    "%s", err.text);
 	tide_map_become_worker(map);
 	work(map, worker);
 	_exit(0);
