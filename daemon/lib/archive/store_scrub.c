@@ -279,6 +279,8 @@ tide_store_scrub(struct tide_store *store, const char *path,
 	int rc = -1;
 
 	memset(sum, 0, sizeof *sum);
+	if (texts == 0)
+		return 0;
 	for (i = 0; i < texts; i++)
 		if (text[i].size == 0 || text[i].size > TEXT_MAX)
 			return tide_err_set(err, "that text is too long");
