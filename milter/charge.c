@@ -74,7 +74,9 @@ count_drop(enum tide_drop d, uint32_t drops)
 	struct tide_counters *n = session.map->counters;
 
 	tide_count_profile(n, session.profile,
-	    d == TIDE_DROP_LOST ? TIDE_COUNT_DROPS_LOST : TIDE_COUNT_DROPS,
+	    d == TIDE_DROP_LOST	      ? TIDE_COUNT_DROPS_LOST
+		: d == TIDE_DROP_FULL ? TIDE_COUNT_DROPS_FULL
+				      : TIDE_COUNT_DROPS,
 	    drops);
 	if (d == TIDE_DROP_OVERFLOW)
 		tide_count_profile(n, session.profile, TIDE_COUNT_OVERFLOWS, 1);
@@ -122,7 +124,7 @@ is_charged(const struct charge *c, enum tide_group group)
 	    !tide_map_bypassed(session.map, tide_map_now_ms(session.map));
 }
 
-/* Add drops: did it overflow, or had it? */
+/* Add drops: did it overflow, or had it, or is it full? */
 static bool
 add_drops(enum tide_group group, unsigned tier, const struct tide_key *key,
     uint32_t drops)
@@ -135,7 +137,8 @@ add_drops(enum tide_group group, unsigned tier, const struct tide_key *key,
 	d = tide_flow_add(
 	    session.map->flow, &drop.me, drop.class, &drop.key, drops);
 	count_drop(d, drops);
-	return d == TIDE_DROP_OVERFLOW || d == TIDE_DROP_OVER;
+	return d == TIDE_DROP_OVERFLOW || d == TIDE_DROP_OVER ||
+	    d == TIDE_DROP_FULL;
 }
 
 /* Would one more drop overflow it? */
@@ -223,6 +226,34 @@ charge_is_full(const struct charge *c, enum tide_group group)
 {
 	return session_profile()->group[group].mode == TIDE_MODE_ENFORCE &&
 	    is_charged(c, group) && each_bucket(c, group, 1, is_full);
+}
+
+/* ---- what many share ---------------------------------------------------- */
+
+uint64_t
+charge_put_off(const struct charge *c, enum tide_group group)
+{
+	uint64_t leak;
+
+	if (tide_group_is_ip(group) || !c->has_sender ||
+	    !tide_key_is_shared(c->sender.text, c->sender.length))
+		return 0;
+	leak = session_profile()->group[group].leak;
+	return leak > 0 ? leak : 1;
+}
+
+enum tide_group
+charge_full(const struct charge *c)
+{
+	static const enum tide_group asked[] = { TIDE_OKSENDER, TIDE_UNSENDER,
+		TIDE_CBSENDER, TIDE_RBSENDER };
+	size_t i;
+
+	for (i = 0; i < sizeof asked / sizeof *asked; i++)
+		if (charge_put_off(c, asked[i]) > 0 &&
+		    charge_is_full(c, asked[i]))
+			return asked[i];
+	return TIDE_GROUPS;
 }
 
 /* ---- bans -------------------------------------------------------------- */

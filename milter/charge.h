@@ -9,6 +9,9 @@
  *
  * A banned client is charged for its guesses and its mail, but not the senders
  * that it names: or one client could have thousands of them banned.
+ *
+ * A sender's key that many share (keys.h) bans nobody: while its bucket is full
+ * their mail is put off.  Their clients are charged and banned as any others.
  */
 #ifndef MILTER_CHARGE_H
 #define MILTER_CHARGE_H
@@ -34,13 +37,22 @@ void charge_client(struct charge *, const char *address);
 void charge_sender(struct charge *, const char *sender, const char *user);
 
 /*
- * Add drops to a group.  True if its bucket has overflowed and the group is
- * enforced.
+ * Add drops to a group.  True if its bucket has overflowed, or is full and its
+ * key shared, and the group is enforced.
  */
 bool charge_group(const struct charge *, enum tide_group, uint32_t drops);
 
 /* Would one more drop overflow its bucket, and is the group enforced? */
 bool charge_is_full(const struct charge *, enum tide_group);
+
+/*
+ * In how many ms the group's bucket will have room for one more, if the sender's
+ * key is shared, so that it puts off and does not ban; 0 if it bans.
+ */
+uint64_t charge_put_off(const struct charge *, enum tide_group);
+
+/* The first group whose full bucket puts this sender off, or TIDE_GROUPS. */
+enum tide_group charge_full(const struct charge *);
 
 /* Does a ban stand against this sender or client, in this profile? */
 bool charge_banned(const struct charge *, struct tide_ban *);

@@ -74,7 +74,10 @@ count_message(const struct message *m, const struct tide_verdict *v,
 	session_count(TIDE_COUNT_BYPASSED, f->bypassed);
 	session_count(TIDE_COUNT_FAILED_OPEN, !f->map_usable);
 	session_count(TIDE_COUNT_MESSAGES_TOO_FAST,
-	    f->over != NULL && v->answer != TIDE_REPLY_ACCEPT);
+	    f->over != NULL && f->put_off_ms == 0 &&
+		v->answer != TIDE_REPLY_ACCEPT);
+	session_count(
+	    TIDE_COUNT_DEFERRED, f->put_off_ms > 0 && v->reason == f->over);
 	session_count(
 	    TIDE_COUNT_PULSE_STALE, f->over != NULL && f->pulse_stale);
 	if (session.slot != NULL)
@@ -84,32 +87,30 @@ count_message(const struct message *m, const struct tide_verdict *v,
 /*
  * A message about to be accepted is a drop for its sender and its client.
  * What one of them gets refused for is none for the other.  The group that
- * has overflowed, or NULL.
+ * has overflowed, or TIDE_GROUPS.
  */
-static const char *
+static enum tide_group
 charge_accepted(const struct charge *c)
 {
 	bool full = charge_is_full(c, TIDE_OKIP);
 
 	if (full && charge_group(c, TIDE_OKIP, 1))
-		return tide_group_name[TIDE_OKIP];
+		return TIDE_OKIP;
 	if (charge_group(c, TIDE_OKSENDER, 1))
-		return tide_group_name[TIDE_OKSENDER];
+		return TIDE_OKSENDER;
 	if (!full && charge_group(c, TIDE_OKIP, 1))
-		return tide_group_name[TIDE_OKIP];
-	return NULL;
+		return TIDE_OKIP;
+	return TIDE_GROUPS;
 }
 
 /* A blocked one is a drop for both groups, whatever becomes of it. */
-static const char *
+static enum tide_group
 charge_blocked(const struct charge *c)
 {
 	bool sender = charge_group(c, TIDE_CBSENDER, 1);
 	bool client = charge_group(c, TIDE_CBIP, 1);
 
-	return sender ? tide_group_name[TIDE_CBSENDER]
-	    : client  ? tide_group_name[TIDE_CBIP]
-		      : NULL;
+	return sender ? TIDE_CBSENDER : client ? TIDE_CBIP : TIDE_GROUPS;
 }
 
 /* The end of the content: what was gathered of it, NULL if it is not read. */
@@ -145,18 +146,29 @@ find(struct message *m, struct tide_facts *f)
 }
 
 /*
- * The group that has overflowed, or NULL.  What is put off pays nothing; what
+ * The group that has overflowed, or TIDE_GROUPS.  What is put off pays nothing; what
  * passes is a drop for the OK groups, blocked or not: no header buys a way
  * round them.
  */
-static const char *
+static enum tide_group
 charge_message(const struct message *m, const struct tide_facts *f)
 {
-	const char *over = m->blocked ? charge_blocked(&session.charge) : NULL;
+	enum tide_group over =
+	    m->blocked ? charge_blocked(&session.charge) : TIDE_GROUPS;
 
-	if (over != NULL || tide_verdict_is_refused(f))
+	if (over != TIDE_GROUPS || tide_verdict_is_refused(f))
 		return over;
 	return charge_accepted(&session.charge);
+}
+
+/* What is for postmaster and abuse alone is charged, but never put off. */
+static void
+charge_and_note(const struct message *m, struct tide_facts *f)
+{
+	enum tide_group over = charge_message(m, f);
+
+	if (m->accepted > m->open || charge_put_off(&session.charge, over) == 0)
+		facts_over(f, over);
 }
 
 static void
@@ -183,7 +195,7 @@ session_decide(void)
 	find(m, &f);
 	/* a ban may have come since RCPT, and the bucket been emptied for it */
 	if (m->accepted <= m->open || !facts_ban(&f))
-		f.over = charge_message(m, &f);
+		charge_and_note(m, &f);
 	f.map_usable = session.map != NULL && session.slot != NULL;
 	v = tide_verdict_message(&f);
 	if (f.map_usable && !remember(m, text, profile, &v)) {

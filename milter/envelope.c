@@ -107,6 +107,16 @@ keep_recipient(struct message *m, const char *address)
 	    tide_address_hashes(session.map->key, address, m->to + m->tos);
 }
 
+/* Full, and shared: told before anything is taken for the recipient. */
+static bool
+is_put_off(struct tide_facts *f)
+{
+	if (f->pulse_stale)
+		return false;
+	facts_over(f, charge_full(&session.charge));
+	return f->over != NULL;
+}
+
 /* A recipient that the mail server would take: do we? */
 static struct tide_verdict
 judge_recipient(const char *address, bool open)
@@ -122,6 +132,8 @@ judge_recipient(const char *address, bool open)
 		session_count(TIDE_COUNT_RECIPIENTS_BANNED, 1);
 	} else if (tide_verdict_is_refused(&f)) {
 		session_count(TIDE_COUNT_RECIPIENTS_LISTED, 1);
+	} else if (!open && is_put_off(&f)) {
+		session_count(TIDE_COUNT_DEFERRED, 1);
 	} else if (charge_protected(&session.charge, address)) {
 		f.protected_to = true;
 		(void)charge_group(&session.charge, TIDE_RBSENDER, 1);

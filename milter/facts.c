@@ -39,6 +39,15 @@ facts_ban(struct tide_facts *f)
 	return true;
 }
 
+void
+facts_over(struct tide_facts *f, enum tide_group group)
+{
+	if (group >= TIDE_GROUPS)
+		return;
+	f->over = tide_group_name[group];
+	f->put_off_ms = charge_put_off(&session.charge, group);
+}
+
 bool
 facts_pass(const struct tide_verdict *v)
 {

@@ -168,25 +168,37 @@ is_enforced(const struct collector *c, unsigned profile, unsigned group)
 	    TIDE_MODE_ENFORCE;
 }
 
+static void
+let_go(
+    struct collector *c, const struct tide_overflow *o, struct tide_class_id id)
+{
+	struct ban_work *w = find_work(c, o);
+
+	if (w != NULL)
+		undo_work(c, w);
+	tide_count_profile(
+	    c->map->counters, id.profile, TIDE_COUNT_BANS_DRY, o->times);
+}
+
+/*
+ * A key that many share is never banned.  Its bucket does not overflow, but
+ * did in a map that an older version left us, and may in a worker's hands.
+ */
 static bool
 on_overflow(void *arg, const struct tide_overflow *o)
 {
 	struct collector *c = arg;
 	struct tide_class_id id;
-	struct ban_work *w;
 	bool done = true;
 
+	if (tide_key_is_shared(o->key, o->length))
+		return true;
 	(void)pthread_mutex_lock(&c->lock);
 	if (tide_class_describe(c->config.profiles, o->class, &id)) {
-		if (is_enforced(c, id.profile, id.group)) {
+		if (is_enforced(c, id.profile, id.group))
 			done = enforce(c, o, id);
-		} else {
-			w = find_work(c, o);
-			if (w != NULL)
-				undo_work(c, w);
-			tide_count_profile(c->map->counters, id.profile,
-			    TIDE_COUNT_BANS_DRY, o->times);
-		}
+		else
+			let_go(c, o, id);
 	}
 	(void)pthread_mutex_unlock(&c->lock);
 	return done;

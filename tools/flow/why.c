@@ -101,6 +101,23 @@ look_at_bans(struct why *w)
 
 /* ---- levels ------------------------------------------------------------ */
 
+/* The same for a key that many share. */
+static void
+next_of_shared(const struct level *l, const char *so, char *buf, size_t size)
+{
+	if (l->level >= l->depth)
+		(void)snprintf(buf, size,
+		    "full: mail is put off until it has leaked; many share "
+		    "this key: a full bucket defers, it does not ban%s",
+		    so);
+	else
+		(void)snprintf(buf, size,
+		    "%u more %s would still fit; many share this key: a full "
+		    "bucket defers, it does not ban%s",
+		    l->depth - l->level,
+		    drop_name(l->group, l->depth - l->level), so);
+}
+
 /* What the next drop would meet. */
 static const char *
 next_of(const struct level *l, char *buf, size_t size)
@@ -116,7 +133,9 @@ next_of(const struct level *l, char *buf, size_t size)
 	(void)tide_time_show(l->limit->ban, ban, sizeof ban);
 	so = l->limit->mode == TIDE_MODE_DRY_RUN ? " (dry-run: only counted)"
 						 : "";
-	if (l->over)
+	if (tide_key_is_shared(l->key, strlen(l->key)))
+		next_of_shared(l, so, buf, size);
+	else if (l->over)
 		(void)snprintf(buf, size,
 		    "it has overflowed: refused, and banned for %s%s", ban, so);
 	else if (l->level >= l->depth)

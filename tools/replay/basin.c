@@ -83,3 +83,12 @@ basin_level(struct basin *b, unsigned class, const struct tide_key *key)
 		return 0;
 	return tide_flow_level(&b->flow, &me, class, &k);
 }
+
+bool
+basin_has_room(
+    struct basin *b, unsigned class, const struct tide_key *key, uint32_t drops)
+{
+	uint32_t depth = atomic_load(&b->flow.class[class].depth);
+
+	return depth == 0 || basin_level(b, class, key) + drops <= depth;
+}

@@ -221,6 +221,26 @@ charge(struct replay *r, const struct payer *p, enum tide_group group,
 	return r->overflows > before;
 }
 
+/* By which full bucket, if many share the sender's key, is it put off? */
+static void
+put_off(struct replay *r, const struct payer *p, struct tide_facts *f)
+{
+	struct tide_key key;
+	unsigned i, class;
+
+	for (i = 0; i < GROUPS && f->over == NULL; i++) {
+		if (tide_group_is_ip(groups[i]) ||
+		    !bucket_of(r, p, groups[i], 0, &key, &class) ||
+		    !tide_key_is_shared(key.text, key.length) ||
+		    basin_has_room(&r->limits, class, &key, 1))
+			continue;
+		find_key(r, class, &key)->deferred++;
+		f->over = tide_group_name[groups[i]];
+		f->put_off_ms = replay_limit(r, class)->leak;
+		r->deferred++;
+	}
+}
+
 /* False: on the allow list, never charged. */
 static bool
 find_payer(const struct replay *r, const struct replay_line *l, struct payer *p)
@@ -270,8 +290,11 @@ take(struct replay *r, unsigned profile, const struct replay_line *l)
 	f.banned_for_ms = until > 0 ? until - r->now : 0;
 	refused = tide_verdict_recipient(&f).answer != TIDE_REPLY_ACCEPT;
 	r->banned += refused;
+	if (!refused && ok > 0)
+		put_off(r, &p, &f);
 	(void)charge(r, &p, TIDE_UNSENDER, l->unknown, refused);
 	(void)charge(r, &p, TIDE_UNIP, l->unknown, refused);
+	refused = refused || f.over != NULL;
 	if (charge(r, &p, TIDE_OKSENDER, ok, refused))
 		f.over = tide_group_name[TIDE_OKSENDER];
 	if (charge(r, &p, TIDE_OKIP, ok, refused) && f.over == NULL)
@@ -403,7 +426,7 @@ replay_all(struct replay *r, char **paths)
 		return TOOL_ERROR;
 	}
 	replay_report(r);
-	return r->overflows > 0 ? TOOL_NO : TOOL_OK;
+	return r->overflows + r->deferred > 0 ? TOOL_NO : TOOL_OK;
 }
 
 static void

@@ -48,6 +48,10 @@ void basin_leak(struct basin *, uint64_t now_ms);
 void basin_add(
     struct basin *, unsigned class, const struct tide_key *, uint32_t drops);
 
+/* Of a key that many share: would so many drops still fit? */
+bool basin_has_room(
+    struct basin *, unsigned class, const struct tide_key *, uint32_t drops);
+
 /* depth + 1 after an overflow that has not been dealt with. */
 uint32_t basin_level(struct basin *, unsigned class, const struct tide_key *);
 

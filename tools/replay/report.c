@@ -103,6 +103,64 @@ put_overflows(struct replay *r)
 		printf("  and %zu more; see --json\n", n - i);
 }
 
+/* ---- put off ------------------------------------------------------------ */
+
+static int
+by_deferred(const void *a, const void *b)
+{
+	const struct replay_key *x = *(struct replay_key *const *)a,
+				*y = *(struct replay_key *const *)b;
+
+	return x->deferred != y->deferred ? (x->deferred > y->deferred ? -1 : 1)
+					  : 0;
+}
+
+static void
+put_deferred_key(const struct replay *r, const struct replay_key *k)
+{
+	const char *group = tide_group_name[id_of(r, k->class).group];
+	char limit[TIDE_UNITS_MAX];
+	struct json j;
+
+	(void)tide_rate_show(
+	    replay_limit(r, k->class)->limit, limit, sizeof limit);
+	if (!r->json) {
+		printf("  %s  %s of profile %s (limit %s): %llu message%s put "
+		       "off\n",
+		    k->key.text, group, name_of(r, k->class), limit,
+		    (unsigned long long)k->deferred, plural(k->deferred));
+		return;
+	}
+	j = json_record(stdout, "deferred");
+	json_text(&j, "key", k->key.text);
+	json_text(&j, "profile", name_of(r, k->class));
+	json_text(&j, "group", group);
+	json_text(&j, "limit", limit);
+	json_number(&j, "deferred", k->deferred);
+	json_number(&j, "drops", k->drops);
+	json_number(&j, "peak", k->peak);
+	json_record_end(&j);
+}
+
+/* Keys that many share. */
+static void
+put_deferred(struct replay *r)
+{
+	size_t i;
+
+	if (r->deferred == 0)
+		return;
+	qsort(r->key, r->keys, sizeof(struct replay_key *), by_deferred);
+	if (!r->json)
+		printf("Many share these keys, whose full bucket defers, it "
+		       "does not ban:\n");
+	for (i = 0; i < r->keys && r->key[i]->deferred > 0; i++)
+		if (r->json || i < SHOWN)
+			put_deferred_key(r, r->key[i]);
+	if (i > SHOWN && !r->json)
+		printf("  and %zu more; see --json\n", i - SHOWN);
+}
+
 /* ---- limits ------------------------------------------------------------ */
 
 static int
@@ -216,6 +274,7 @@ put_summary(const struct replay *r)
 		json_number(&j, "skipped", r->strangers);
 		json_number(&j, "refused", r->refused);
 		json_number(&j, "banned", r->banned);
+		json_number(&j, "deferred", r->deferred);
 		json_number(&j, "allowed", r->allowed);
 		json_time(&j, "from", r->from);
 		json_time(&j, "until", r->now);
@@ -223,11 +282,14 @@ put_summary(const struct replay *r)
 		return;
 	}
 	printf("%llu message%s from %s to %s; %llu of them would have been "
-	       "refused, %llu by a ban.\n",
+	       "refused, %llu by a ban",
 	    (unsigned long long)r->messages, plural(r->messages),
 	    show_moment(r->from, from, sizeof from),
 	    show_moment(r->now, until, sizeof until),
 	    (unsigned long long)r->refused, (unsigned long long)r->banned);
+	if (r->deferred > 0)
+		printf(", %llu put off", (unsigned long long)r->deferred);
+	printf(".\n");
 }
 
 void
@@ -242,5 +304,6 @@ replay_report(struct replay *r)
 			 "be too low");
 	put_summary(r);
 	put_overflows(r);
+	put_deferred(r);
 	put_limits(r);
 }

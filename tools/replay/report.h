@@ -17,6 +17,7 @@ struct replay_key {
 	uint64_t drops;
 	uint32_t peak;	    /* the highest level, were it never to overflow */
 	uint64_t overflows; /* with the configured limit */
+	uint64_t deferred;  /* many share it: mail that it put off instead */
 	uint64_t banned_until;
 };
 
@@ -30,7 +31,7 @@ struct replay {
 	struct mails mails;
 	double share;
 	uint64_t today, from, now; /* wall */
-	uint64_t messages, strangers, overflows;
+	uint64_t messages, strangers, overflows, deferred;
 	uint64_t banned, refused, allowed; /* messages; refused: all of them */
 	void *tree;
 	struct replay_key **key;

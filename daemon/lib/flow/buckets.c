@@ -8,6 +8,7 @@
 
 #include "tidemark/flow/buckets.h"
 #include "tidemark/flow/strings.h"
+#include "tidemark/keys/keys.h"
 #include "tidemark/settings/config.h"
 #include "tidemark/shared/epoch.h"
 
@@ -102,6 +103,7 @@ tide_flow_key(const struct tide_flow *f, const char *text, size_t length,
 	    length, f->secret);
 	*key = (struct tide_flow_key){ .text = text,
 		.length = (uint8_t)length,
+		.shared = tide_key_is_shared(text, length),
 		.hash = (uint32_t)(h ^ h >> 32) };
 	return true;
 }
@@ -185,9 +187,16 @@ over_now(const struct tide_class *c)
 	    atomic_load_explicit(&c->overflows, memory_order_relaxed), 0);
 }
 
+/* W4, for a shared key: to the brim, and no further. */
+static bool
+fill_up(_Atomic uint32_t *p, uint32_t mark, uint32_t brim)
+{
+	return !tide_mark_above(brim, mark) || cas(p, mark, brim);
+}
+
 enum tide_drop
-tide_flow_fill(
-    struct tide_flow *f, unsigned class, uint32_t bucket, uint32_t drops)
+tide_flow_fill(struct tide_flow *f, unsigned class, uint32_t bucket,
+    bool shared, uint32_t drops)
 {
 	_Atomic uint32_t *p = &f->bucket[bucket].mark;
 	struct tide_class *c = &f->class[class];
@@ -210,7 +219,10 @@ tide_flow_fill(
 			return TIDE_DROP_HELD; /* switched off since */
 		full = (tide_mark_above(mark, floor) ? mark : floor) +
 		    (drops << 2);
-		if ((full - floor) >> 2 > depth) {
+		if ((full - floor) >> 2 > depth && shared) {
+			if (fill_up(p, mark, floor + (depth << 2)))
+				return TIDE_DROP_FULL;
+		} else if ((full - floor) >> 2 > depth) {
 			if (cas(p, mark, over_now(c)))
 				return TIDE_DROP_OVERFLOW;
 		} else if (cas(p, mark, full)) {
@@ -330,7 +342,7 @@ tide_flow_add(struct tide_flow *f, const struct tide_adder *me, unsigned class,
 	tide_epoch_enter(me->epoch, f->epoch);	/* W1 */
 	bucket = tide_flow_find(f, class, key); /* W2 */
 	if (bucket != 0)
-		result = tide_flow_fill(f, class, bucket, drops);
+		result = tide_flow_fill(f, class, bucket, key->shared, drops);
 	if (result == TIDE_DROP_OVERFLOW)
 		post_overflow(f, me->mailbox, class, bucket);
 	if (result == TIDE_DROP_LOST &&

@@ -158,7 +158,7 @@ tide_pool_add(struct tide_pool *p, unsigned class,
 		return false;
 	}
 	do
-		result = tide_flow_fill(p->flow, class, i, drops);
+		result = tide_flow_fill(p->flow, class, i, key->shared, drops);
 	while (
 	    result == TIDE_DROP_LOST && !is_dead(p, i) && ++tries < POOL_TRIES);
 	if (result == TIDE_DROP_OVERFLOW)

@@ -112,6 +112,22 @@ answer_for_shortage(const struct tide_facts *f)
 	return v;
 }
 
+/* Whoever else shares its key is not to blame: later, whatever bans are. */
+static struct tide_verdict
+answer_for_full(const struct tide_facts *f)
+{
+	struct tide_verdict v =
+	    refuse(TIDE_REPLY_TEMPFAIL, f->over, "4.7.1", "5.7.1");
+	char wait[TIDE_UNITS_MAX];
+
+	(void)snprintf(v.text, sizeof v.text,
+	    "Too much mail at once from senders like this one (%s); come back "
+	    "in %s",
+	    f->over,
+	    tide_time_show(round_wait(f->put_off_ms), wait, sizeof wait));
+	return v;
+}
+
 struct tide_finding
 tide_verdict_weightier(struct tide_finding a, struct tide_finding b)
 {
@@ -172,6 +188,8 @@ tide_verdict_recipient(const struct tide_facts *f)
 		return answer_for_ban(f);
 	if (tide_verdict_is_refused(f))
 		return answer_for_finding(f);
+	if (f->over != NULL && f->put_off_ms > 0 && !f->pulse_stale)
+		return answer_for_full(f);
 	if (f->shortage.of != TIDE_SHORT_OF_NOTHING)
 		return answer_for_shortage(f);
 	if (!f->protected_to)
@@ -200,6 +218,8 @@ tide_verdict_message(const struct tide_facts *f)
 		    f->found.reason != NULL ? f->found.reason : "-");
 	if (f->pulse_stale)
 		return accept_for("stale");
+	if (f->put_off_ms > 0)
+		return answer_for_full(f);
 	v = refuse(ban_answer(f), f->over, "4.7.1", "5.7.1");
 	(void)snprintf(v.text, sizeof v.text,
 	    "Too many messages in too short a time (%s); slow down, or write "

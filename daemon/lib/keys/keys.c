@@ -92,6 +92,29 @@ tide_key_equal(const struct tide_key *a, const struct tide_key *b)
 	    memcmp(a->text, b->text, a->length) == 0;
 }
 
+/* How long its local part is, as far as it was not cut off; 0: it has none. */
+static size_t
+local_length(const char *key, size_t length)
+{
+	const char *at = memchr(key, '@', length);
+
+	if (at != NULL)
+		return (size_t)(at - key);
+	return tide_key_is_cut(key, length) ? length - TIDE_KEY_TAIL : 0;
+}
+
+/* What was collapsed is an atom (keys_local.c, keys_verp.c): no quotes. */
+bool
+tide_key_is_shared(const char *key, size_t length)
+{
+	size_t n = local_length(key, length);
+
+	if (n == 0 || key[0] == '"' || (n >= 5 && memcmp(key, "auth:", 5) == 0))
+		return false;
+	return (n == 3 && memcmp(key, "srs", 3) == 0) ||
+	    memchr(key, '#', n) != NULL || memchr(key, '*', n) != NULL;
+}
+
 /* As much as leaves room for the hash, and no half character. */
 static size_t
 prefix_length(const struct keytext *t)

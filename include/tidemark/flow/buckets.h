@@ -23,6 +23,8 @@
  *     CAS mark to max(mark, floor) + drops, or to OVF if that is more than K
  *     above the floor, with the class's count of overflows as its number;
  *     the winner of that CAS has overflowed the bucket
+ *     a key that many share (keys.h) never overflows: CAS to K above the
+ *     floor, FULL; who comes then is put off until it has leaked
  *  W5 already OVF: count the drops within the mark
  *  W6 after TIDE_BUCKET_TRIES failed CAS: W3   (wait-free)
  *  W7 leave the epoch                          release
@@ -193,6 +195,7 @@ enum tide_drop {
 	TIDE_DROP_HELD,	    /* the bucket holds it */
 	TIDE_DROP_OVERFLOW, /* it made the bucket overflow */
 	TIDE_DROP_OVER,	    /* the bucket has overflowed already */
+	TIDE_DROP_FULL,	    /* many share the key: it took what went in */
 	TIDE_DROP_POSTED,   /* a new key: it shows after the next drain */
 	TIDE_DROP_LOST	    /* no room in the mailbox */
 };
@@ -206,6 +209,7 @@ struct tide_adder {
 struct tide_flow_key {
 	const char *text;
 	uint8_t length;
+	bool shared;   /* tide_key_is_shared() */
 	uint32_t hash; /* tide_flow_hash() of the text */
 };
 
@@ -270,11 +274,11 @@ uint32_t tide_flow_find(
     const struct tide_flow *, unsigned class, const struct tide_flow_key *);
 
 /*
- * W4 and W5 on one bucket: HELD, OVERFLOW, OVER, or LOST if it is dead or
- * the CAS failed too often.
+ * W4 and W5 on one bucket: HELD, OVERFLOW, OVER, FULL if it is shared, or LOST
+ * if it is dead or the CAS failed too often.
  */
-enum tide_drop tide_flow_fill(
-    struct tide_flow *, unsigned class, uint32_t bucket, uint32_t drops);
+enum tide_drop tide_flow_fill(struct tide_flow *, unsigned class,
+    uint32_t bucket, bool shared, uint32_t drops);
 
 /*
  * OVF, taken apart.  The mark then holds the overflow's number, by which a

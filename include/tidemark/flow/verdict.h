@@ -39,6 +39,7 @@ struct tide_facts {
 	bool map_usable;     /* and the message is remembered in it */
 	bool pulse_stale;    /* nobody leaks: no overflow is held against one */
 	const char *over;    /* the group that overflowed, or NULL */
+	uint64_t put_off_ms; /* it is full, bans nobody, and leaks in so long */
 	bool banned;	     /* a ban stands */
 	bool at_mail;	     /* nobody can be written to, not even postmaster */
 	bool protected_to;   /* of a recipient: not for this sender */

@@ -203,6 +203,16 @@ void tide_key_domain(
 /* Does a key end in the hash of one that was too long? */
 bool tide_key_is_cut(const char *key, size_t length);
 
+/*
+ * Does the key stand for addresses that others besides one sender may have:
+ * all bounce addresses of a provider, all that a forwarder rewrote?  By its
+ * text alone, so that all who see a key agree: the local part is srs, or holds
+ * a # or * in place of what was taken out.  An account (auth:) is one sender.
+ * Who writes such an address himself has such a key, as with any bounce
+ * address; nobody can make one of somebody else's.
+ */
+bool tide_key_is_shared(const char *key, size_t length);
+
 /* A key as someone copied it from a log line: no rule is applied. */
 void
 tide_key_text(const struct tide_keys *, const char *text, struct tide_key *);

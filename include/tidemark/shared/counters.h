@@ -77,6 +77,15 @@ X(DROPS_LOST, drops_lost, PROFILE, WORKER, \
     "drops that found no room on their way", \
     "Limits were not charged in full. The collector is away (tidemark " \
     "status), or max_buckets is too small (tidemark top, Map)") \
+X(DROPS_FULL, drops_full, PROFILE, WORKER, \
+    "drops for which the bucket of a key that many share had no room", \
+    "Many senders of one provider or forwarder together are too fast. In " \
+    "enforce their next mail is deferred, nobody is banned: tidemark bucket " \
+    "list") \
+X(DEFERRED, deferred, PROFILE, WORKER, \
+    "recipients and messages put off because such a bucket was full", \
+    "They come back. If it is mail you want, raise the limit that reason= " \
+    "in the log names, or allow the key: tidemark why KEY") \
 X(OVERFLOWS, overflows, PROFILE, WORKER, \
     "drops that made a bucket overflow", \
     "Someone was too fast. In enforce a ban follows: tidemark banned; in " \

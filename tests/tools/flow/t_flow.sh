@@ -80,10 +80,51 @@ level_is_1()
 check "and are in a bucket, with its level" within 30 level_is_1
 check "as text, too" says 'external .*OKSENDER .*1/4 .*few@busy.example.*empty in' \
     tidemark bucket list
+
+# verp COUNT CLIENT LIST - from so many bounce addresses of a list.
+verp()
+{
+	for i in $(seq "$1"); do
+		mbox "$D/box" "$3-bounce-1000$i-u$i=x.example@lists.example" \
+		    "${4:-ann@example.org}"
+		cat "$D/box"
+	done >"$D/verp"
+	"$FEED" -s "local:$D/run/external.sock" -n "$1" --client "$2" --replies \
+	    "$D/verp" >"$D/mail.out" 2>&1
+	cat "$D/mail.out"
+}
+list_level()
+{
+	says "OKSENDER .* $1/4 .*big-bounce-[*]@lists.example|192.0.2.0/24" \
+	    tidemark bucket list
+}
+verp 1 192.0.2.30 big >/dev/null
+check "bounce addresses are one key" within 30 list_level "[1-4]"
+put_off()
+{
+	verp 8 192.0.2.30 big
+	[ "$(of acked "$D/mail.out")" -ge 3 ] &&
+	    [ "$(of rejected "$D/mail.out")" -ge 1 ] &&
+	    ! grep -q '550\|554' "$D/mail.out" &&
+	    grep -q '451 4.7.1 .*(OKSENDER); come back in 10s' "$D/mail.out"
+}
+check "twice the limit of them is put off" put_off
+check "the bucket is full, no more" list_level "[2-4]"
+check "the log says so" grep -q 'stage=rcpt .*from=<big-bounce.*verdict=tempfail reason=OKSENDER' "$D/log"
+check "it is counted" test "$(counter deferred)" -ge 1
+check "postmaster stays open" eval 'verp 1 192.0.2.30 big postmaster@example.org &&
+	[ "$(of acked "$D/mail.out")" -eq 1 ]'
+check "why says what that means" says 'a full bucket defers, it does not ban' \
+    tidemark why 'big-bounce-*@lists.example'
+check "another list passes" passes 192.0.2.30 small-bounce-1000-u=x.example@lists.example
+check "emptied by hand" tidemark bucket reset 'big-bounce-*@lists.example'
 mail 8 192.0.2.1 many@busy.example >/dev/null
 is_banned() { tidemark banned "$@"; }
 check "too many make a ban" within 30 is_banned many@busy.example
-check "which says all about itself" \
+check "but none on the bounce addresses" exits 1 \
+    tidemark banned 'big-bounce-*@lists.example'
+check "nor on their client" exits 1 tidemark banned 192.0.2.30
+check "it says all about itself" \
     json '$r->{group} eq "OKSENDER" && $r->{profile} eq "external" &&
 	!$r->{by_hand} && $r->{times} >= 1 && $r->{remaining_ms} > 0 &&
 	$r->{until_ms} - $r->{since_ms} == 600000 &&
@@ -327,6 +368,21 @@ check "no token left" exits 1 \
 check "mixed is misuse" exits 2 tidemark size leaky --limit 1/1h --burst 3
 check "output that cannot be written" exits 2 \
     sh -c "$B/tidemark size leaky --limit 100/1h --leak 60s >/dev/full"
+
+# ---- the client of bounce addresses --------------------------------------------
+
+sed -i 's|^okip_limit = .*|okip_limit = 9/1h|' "$conf"
+check "fewer messages for a client" tidemark reload
+client_is_banned()
+{
+	for list in a b c; do
+		verp 4 192.0.2.77 "$list"
+	done >/dev/null
+	is_banned 192.0.2.77
+}
+check "a client is banned for the mail of many lists" within 30 client_is_banned
+check "the lists are not" eval '! is_banned "a-bounce-*@lists.example" &&
+	! is_banned "c-bounce-*@lists.example"'
 
 # ---- without a daemon --------------------------------------------------------
 

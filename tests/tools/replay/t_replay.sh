@@ -74,6 +74,18 @@ check "a log: too many are an overflow" exits 1 replay "$D/friend.log"
 check "judged as the milter does: the one that overflows, then the ban" \
 	grep '^15 messages .*; 9 of them would have been refused, 8 by a ban' \
 	"$D/replay"
+for i in 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do
+	line "$i" "192.0.2.$i" "l-bounce-100$i-u=x.example@lists.example"
+done >"$D/verp.log"
+check "too many bounce addresses are put off" exits 1 replay "$D/verp.log"
+check "as many as did not fit, and without a ban" \
+	grep '^15 messages .*; 9 of them would have been refused, 0 by a ban, 9 put off' \
+	"$D/replay"
+check "which is told of their key" \
+	grep 'l-bounce-\*@lists.example|192.0.2.0/24  OKSENDER .*: 9 messages put off' \
+	"$D/replay"
+check "as JSON" sh -c "'$B/tidemark' -c '$conf' replay --json '$D/verp.log' |
+	grep '\"type\":\"deferred\".*\"deferred\":9,'"
 sed -i 's/^oksender_mode/allow = friend@a.example|2001:db8:5::\/48\n&/' "$conf"
 check "who is allowed is not charged" exits 0 replay "$D/friend.log"
 daemon_conf '[profile external]' "socket = local:$D/run/external.sock" \

@@ -225,6 +225,36 @@ test_first_drop_shows_after_drain(void)
 	flow_fixture_free(&x);
 }
 
+/* Filled to the brim by workers and by the collector, leaking as any other. */
+static void
+test_a_shared_key_never_overflows(void)
+{
+	static const char text[] = "#-#@provider.example|192.0.2.0/24";
+	struct tide_flow_key key;
+
+	make(10, 100, 3);
+	CHECK(tide_flow_key(&x.flow, text, sizeof text - 1, &key));
+	CHECK_INT(tide_flow_add(&x.flow, &me, 0, &key, 9), TIDE_DROP_POSTED);
+	CHECK_INT(tide_pool_drain(&x.pool), 1);
+	CHECK_INT(tide_flow_level(&x.flow, &me, 0, &key), 3);
+	CHECK_INT(tide_flow_add(&x.flow, &me, 0, &key, 1), TIDE_DROP_FULL);
+	CHECK(tide_pool_add(&x.pool, 0, &key, 5));
+	CHECK_INT(tide_flow_level(&x.flow, &me, 0, &key), 3);
+	tide_pool_tick(&x.pool, 0);
+	CHECK_INT(tide_flow_level(&x.flow, &me, 0, &key), 2);
+	CHECK_INT(tide_flow_add(&x.flow, &me, 0, &key, 1), TIDE_DROP_HELD);
+	CHECK_INT(tide_flow_add(&x.flow, &me, 0, &key, 1), TIDE_DROP_FULL);
+	tide_pool_tick(&x.pool, 0);
+	CHECK_INT(tide_flow_add(&x.flow, &me, 0, &key, 2), TIDE_DROP_FULL);
+	CHECK_INT(tide_flow_level(&x.flow, &me, 0, &key), 3);
+	tide_pool_set_class(&x.pool, 0, 2, 1000, 0); /* above the brim */
+	CHECK_INT(tide_flow_add(&x.flow, &me, 0, &key, 1), TIDE_DROP_FULL);
+	CHECK_INT(tide_flow_level(&x.flow, &me, 0, &key), 3);
+	CHECK_INT(atomic_load(&x.flow.class[0].overflows), 0);
+	audit();
+	flow_fixture_free(&x);
+}
+
 static void
 test_overflow_is_held_until_dealt_with(void)
 {
@@ -577,6 +607,8 @@ CHECK_CASES({ "agrees with the oracle, depth 10", test_oracle },
     { "agrees with the oracle while levels wrap", test_oracle_wraps },
     { "agrees with the oracle across rebuilds", test_oracle_rebuilt },
     { "a first drop shows after the drain", test_first_drop_shows_after_drain },
+    { "a key that many share never overflows",
+	test_a_shared_key_never_overflows },
     { "an overflow stays until it is dealt with",
 	test_overflow_is_held_until_dealt_with },
     { "two overflows are told apart, one told twice is not",

@@ -164,7 +164,8 @@ test_class_switched_off_does_not_overflow(void)
 	make(10, 100);
 	add_and_drain(0, 2, 1);
 	tide_pool_set_class(&x.pool, 0, 0, 0, 100);
-	CHECK_INT(tide_flow_fill(&x.flow, 0, find(0, 2), 1), TIDE_DROP_HELD);
+	CHECK_INT(
+	    tide_flow_fill(&x.flow, 0, find(0, 2), false, 1), TIDE_DROP_HELD);
 	flow_fixture_free(&x);
 }
 

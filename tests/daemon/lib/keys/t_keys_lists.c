@@ -269,6 +269,95 @@ keyed(void)
 	CHECK(!tide_key_equal(&a, &b));
 }
 
+/* By the key alone: whose bucket may defer, and never bans. */
+static void
+shared(void)
+{
+	static const struct {
+		const char *address, *key; /* of 192.0.2.7 */
+		bool shared;
+	} cases[] = {
+		{ "ann@example.org", "ann@example.org", false },
+		{ "ann+tag@example.org", "ann@example.org", false },
+		{ "prvs=0123456789=ann@example.org", "ann@example.org", false },
+		{ "0100018f2a3b4c5d-6e7f-0000@amazonses.example",
+		    "#-#-#@amazonses.example", true },
+		{ "list-return-12345-u=example.org@lists.example",
+		    "list-return-*@lists.example", true },
+		{ "SRS0=HHH=TT=orig.example=u@forwarder.example",
+		    "srs@forwarder.example", true },
+		{ "srs@forwarder.example", "srs@forwarder.example", true },
+		{ "srs1@forwarder.example", "srs1@forwarder.example", false },
+		{ "bounce-1234-b\xc3\xbc"
+		  "cher@b\xc3\xbc"
+		  "cher.example",
+		    "bounce-#-b\xc3\xbc"
+		    "cher@xn--bcher-kva.example",
+		    true },
+		{ "b\xc3\xbc"
+		  "cher@b\xc3\xbc"
+		  "cher.example",
+		    "b\xc3\xbc"
+		    "cher@xn--bcher-kva.example",
+		    false },
+		{ "\"a #*b\"@example.org", "\"a #*b\"@example.org", false },
+		{ "\"auth:#\"@example.org", "\"auth:#\"@example.org", false },
+		{ "ann@#.*", "ann@?.?", false },
+	};
+	char want[128];
+	struct tide_ip ip;
+	struct tide_key key;
+	size_t i;
+
+	tide_key_rules_defaults(&rules);
+	CHECK(tide_ip_parse("192.0.2.7", &ip));
+	for (i = 0; i < LENGTH(cases); i++) {
+		CHECK(tide_key_sender(&keys,
+		    &(struct tide_key_facts){
+			.sender = cases[i].address, .client = &ip },
+		    &key));
+		snprintf(want, sizeof want, "%s|192.0.2.0/24", cases[i].key);
+		CHECK_STR(key.text, want);
+		CHECK_MSG(
+		    tide_key_is_shared(key.text, key.length) == cases[i].shared,
+		    "%s", key.text);
+		tide_key_address(&keys, cases[i].address, &key);
+		CHECK_MSG(
+		    tide_key_is_shared(key.text, key.length) == cases[i].shared,
+		    "%s", key.text);
+	}
+}
+
+static void
+not_shared(void)
+{
+	static const char *const texts[] = { "", "<>", "local", "192.0.2.7",
+		"2001:db8::/64", "@lists.example", "auth:#", "auth:srs",
+		"auth:bounce-#@lists.example", "auth:*", "srs", "a#b" };
+	struct tide_key key;
+	char address[256];
+	size_t i;
+
+	for (i = 0; i < LENGTH(texts); i++)
+		CHECK_MSG(!tide_key_is_shared(texts[i], strlen(texts[i])), "%s",
+		    texts[i]);
+	/* a domain so long that the key is cut, and a local part that is */
+	tide_key_rules_defaults(&rules);
+	snprintf(address, sizeof address, "bounce-12345@%0120d.example", 1);
+	tide_key_address(&keys, address, &key);
+	CHECK(tide_key_is_shared(key.text, key.length));
+	snprintf(address, sizeof address, "bounce-12345-%0120d@l.example", 1);
+	rules.verp = TIDE_VERP_OFF;
+	tide_key_address(&keys, address, &key);
+	CHECK(!tide_key_is_shared(key.text, key.length));
+	snprintf(address, sizeof address, "bounce-12345-%s@l.example",
+	    "of-a-list-whose-name-does-not-end-for-so-long-that-no-key-could-"
+	    "ever-hold-it-in-full-with-its-domain");
+	rules.verp = TIDE_VERP_BOUNCES;
+	tide_key_address(&keys, address, &key);
+	CHECK(tide_key_is_shared(key.text, key.length));
+}
+
 /* The prefix ends before a character that does not fit. */
 static void
 whole_characters(void)
@@ -290,7 +379,8 @@ whole_characters(void)
 
 CHECK_CASES({ "bounce addresses", verp },
     { "one run of a list is one key", one_run_one_key },
-    { "the forwarder pays", forwarders },
+    { "the forwarder pays", forwarders }, { "keys that many share", shared },
+    { "keys that are one sender's", not_shared },
     { "keys of any length stay apart", any_length },
     { "long keys depend on the secret", keyed },
     { "no half characters", whole_characters })
