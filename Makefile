@@ -112,7 +112,8 @@ TEST_DEPS  = $(BUILD_DEPS) m4 perl swaks sasl2-bin libsasl2-modules \
 DEB_DEPS   = $(BUILD_DEPS) debhelper dpkg-dev fakeroot lintian git \
 	     libgmime-3.0-dev pkgconf
 BOX_DEPS   = systemd util-linux iproute2 nftables perl curl
-LINT_DEPS  = clang clang-format clang-tidy cppcheck shellcheck
+LINT_DEPS  = clang clang-format clang-tidy cppcheck shellcheck \
+	     gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 
 deps:
 	@conf/deps.sh "building Tidemark" $(BUILD_DEPS)
