@@ -9,13 +9,15 @@
  *  R2 the old ones get a second name in a folder aside, which is synced
  *  R3 the live map is moved there, since it would be resumed: it knows of a
  *     time that the backup does not; both folders are synced
- *  R4 the new key, then the new archive take the old names by rename; synced
- * Crash: before R3: the old state, whole.  From R3 to the last rename: the old
+ *  R4 the new archive, then the new key take the old names by rename; synced
+ * Crash: before R3: the old state, whole.  From R3 to the first rename: the old
  *        archive without the live map, as after a reboot: a daemon that was
  *        stopped has put everything into the archive, what another one knew
- *        since its last checkpoint is in the map aside.  The key beside an
- *        archive is of no account (archive.h).  After it: the new state.
- *        Copies that are left over are overwritten by the next restore.
+ *        since its last checkpoint is in the map aside.  Between the two: the
+ *        new state; whoever opens the archive finds that the old key is not
+ *        its own, and takes hash.key.restoring (archive.c).  After them: the
+ *        new state.  Copies that are left over are overwritten by the next
+ *        restore.
  * Fault: before the last rename, what was moved is moved back.
  * Test:  tests/tools/backup/t_backup.sh, which kills it before each of these
  *        steps
@@ -307,6 +309,30 @@ take_over(const struct restoring *r, const char *name, struct tide_err *err)
 	return 0;
 }
 
+/* The old one has its second name still, if there was one. */
+static void
+put_back_archive(const struct restoring *r)
+{
+	char here[BACKUP_PATH], there[BACKUP_PATH];
+
+	(void)backup_path(r->config.state_dir, "archive.mdb", here);
+	(void)backup_path(r->aside, "archive.mdb", there);
+	if (r->aside[0] == '\0' || rename(there, here) < 0)
+		(void)unlink(here);
+}
+
+/* R4 */
+static int
+take_both(const struct restoring *r, struct tide_err *err)
+{
+	if (take_over(r, "archive.mdb", err) < 0)
+		return -1;
+	if (take_over(r, "hash.key", err) == 0)
+		return 0;
+	put_back_archive(r);
+	return -1;
+}
+
 static void
 drop_copies(const struct restoring *r)
 {
@@ -325,8 +351,7 @@ restore(struct restoring *r, struct tide_err *err)
 
 	if (bring(r, 0, err) < 0 || bring(r, 1, err) < 0 || /* R1 */
 	    put_aside(r, err) < 0 ||			    /* R2, R3 */
-	    take_over(r, "hash.key", err) < 0 ||
-	    take_over(r, "archive.mdb", err) < 0) { /* R4 */
+	    take_both(r, err) < 0) {			    /* R4 */
 		put_back(r);
 		drop_copies(r);
 		return -1;

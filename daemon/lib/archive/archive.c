@@ -171,17 +171,47 @@ find_key(struct tide_archive *a, struct tide_err *err)
 	return 0;
 }
 
+/* Is it the one that the head names? */
+static bool
+is_named(const struct head *h, const struct tide_hash_key *key)
+{
+	struct tide_key_id id = tide_hash_key_id(key);
+
+	return tide_key_id_equal(&id, &h->key_id);
+}
+
+/* A restore that was killed has brought the archive, and its key not quite. */
+static bool
+use_restoring(struct tide_archive *a, const struct head *h, bool own)
+{
+	char folder[TIDE_PATH_MAX];
+	struct tide_hash_key key;
+	struct tide_err err;
+	bool is = tide_keyring_read_restoring(folder_of(a, folder), "hash",
+		      key.secret, sizeof key.secret, &err) > 0 &&
+	    is_named(h, &key) &&
+	    (!own || tide_keyring_take_restoring(folder, "hash", &err) == 0);
+
+	if (is)
+		use_key(a, &key);
+	explicit_bzero(&key, sizeof key);
+	return is;
+}
+
 /* It must be the one that the head names. */
 static int
-check_key(struct tide_archive *a, const struct head *h, struct tide_err *err)
+check_key(struct tide_archive *a, const struct head *h, bool own,
+    struct tide_err *err)
 {
 	char folder[TIDE_PATH_MAX], is[TIDE_KEY_ID_TEXT];
 	struct tide_hash_key key;
-	struct tide_key_id id;
 	int found = tide_hash_key_read(&key, folder_of(a, folder), err);
+	bool named = found > 0 && is_named(h, &key);
 
 	a->key_id = h->key_id;
 	tide_key_id_show(&h->key_id, is);
+	if (!named && use_restoring(a, h, own))
+		return 0;
 	if (found < 0)
 		return -1;
 	if (found == 0)
@@ -190,8 +220,7 @@ check_key(struct tide_archive *a, const struct head *h, struct tide_err *err)
 		    "%.16s) %s answers nothing: bring it back from a backup, "
 		    "or move the archive away to begin anew",
 		    folder, is, a->path);
-	id = tide_hash_key_id(&key);
-	if (!tide_key_id_equal(&id, &h->key_id))
+	if (!named)
 		return tide_err_set(err,
 		    "%s/hash.key: is another key than %s was made with (id "
 		    "%.16s)",
@@ -321,7 +350,7 @@ open_to_read(struct tide_archive *a, struct tide_err *err)
 		use_key(a, &key);
 		explicit_bzero(&key, sizeof key);
 	} else {
-		(void)check_key(a, &h, &a->keyless);
+		(void)check_key(a, &h, false, &a->keyless);
 	}
 	explicit_bzero(&h, sizeof h);
 	return 0;
@@ -354,7 +383,7 @@ open_to_write(struct tide_archive *a, uint64_t map_size, struct tide_err *err)
 	if (a->store == NULL || load_head(a, &h, err) < 0)
 		return -1;
 	rc = h.format == TIDE_ARCHIVE_KEYED ? move_key(a, &h, err)
-					    : check_key(a, &h, err);
+					    : check_key(a, &h, true, err);
 	/* what cannot be done now is done by the next start */
 	if (rc == 0 && h.unscrubbed != 0)
 		(void)scrub_key(a, &h, err);

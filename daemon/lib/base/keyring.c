@@ -137,7 +137,9 @@ check_rights(int fd, const char *path, struct tide_err *err)
 
 	if (fstat(fd, &st) < 0)
 		return tide_err_errno(err, "%s", path);
-	if (!S_ISREG(st.st_mode) || (st.st_mode & 077) != 0)
+	if (!S_ISREG(st.st_mode))
+		return tide_err_set(err, "%s: is no file", path);
+	if ((st.st_mode & 077) != 0)
 		return tide_err_set(err,
 		    "%s: is a secret that others can read; chmod 600 it, and "
 		    "be sure that nobody has",
@@ -145,15 +147,17 @@ check_rights(int fd, const char *path, struct tide_err *err)
 	return 0;
 }
 
-int
-tide_keyring_read(const char *dir, const char *name, void *key, size_t size,
+static int
+read_path(const char *path, const char *name, void *key, size_t size,
     struct tide_err *err)
 {
-	char path[PATH_MOST], line[TEXT_MOST] = "";
-	int fd = open(path_of(dir, name, "", path),
-	    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	char line[TEXT_MOST] = "";
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	int rc = -1;
 
+	if (fd < 0 && errno == ELOOP)
+		return tide_err_set(
+		    err, "%s: is a link; a key has to lie there itself", path);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : tide_err_errno(err, "%s", path);
 	if (check_rights(fd, path, err) == 0) {
@@ -167,6 +171,25 @@ tide_keyring_read(const char *dir, const char *name, void *key, size_t size,
 	explicit_bzero(line, sizeof line);
 	(void)close(fd);
 	return rc;
+}
+
+int
+tide_keyring_read(const char *dir, const char *name, void *key, size_t size,
+    struct tide_err *err)
+{
+	char path[PATH_MOST];
+
+	return read_path(path_of(dir, name, "", path), name, key, size, err);
+}
+
+int
+tide_keyring_read_restoring(const char *dir, const char *name, void *key,
+    size_t size, struct tide_err *err)
+{
+	char path[PATH_MOST];
+
+	return read_path(
+	    path_of(dir, name, ".restoring", path), name, key, size, err);
 }
 
 /* ---- making ------------------------------------------------------------ */
@@ -234,4 +257,17 @@ tide_keyring_set_aside(const char *dir, const char *name, struct tide_err *err)
 	if (rename(path, aside) < 0 && errno != ENOENT)
 		return tide_err_errno(err, "%s", path);
 	return 0;
+}
+
+int
+tide_keyring_take_restoring(
+    const char *dir, const char *name, struct tide_err *err)
+{
+	char path[PATH_MOST], restoring[PATH_MOST];
+
+	(void)path_of(dir, name, "", path);
+	(void)path_of(dir, name, ".restoring", restoring);
+	if (rename(restoring, path) < 0)
+		return tide_err_errno(err, "%s", path);
+	return sync_folder(dir, err);
 }

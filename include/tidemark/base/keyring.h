@@ -49,4 +49,14 @@ int tide_keyring_make(const char *dir, const char *name, const void *key,
 int
 tide_keyring_set_aside(const char *dir, const char *name, struct tide_err *);
 
+/*
+ * tidemark restore brings an archive, then its key: until that has its name it
+ * is NAME.key.restoring.  Read it, as tide_keyring_read() does; give it the
+ * name, durably.
+ */
+int tide_keyring_read_restoring(const char *dir, const char *name, void *key,
+    size_t size, struct tide_err *);
+int tide_keyring_take_restoring(
+    const char *dir, const char *name, struct tide_err *);
+
 #endif

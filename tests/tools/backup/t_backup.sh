@@ -268,6 +268,9 @@ restore_steps()
 
 one_of_two()
 {
+	# the key is the archive's
+	tidemark query --offline "$D/state" --from other@x.example
+	[ $? -ne 2 ] || return 1
 	if cmp -s "$D/state/archive.mdb" "$D/other/archive.mdb"; then
 		new=$((new + 1))
 		[ ! -e "$D/run/live.mdb" ] &&
@@ -293,8 +296,19 @@ as_it_was()
 	    fails ls -d "$D"/state/before-restore-* "$D"/state/*.restoring
 }
 
+# another_backup - of a Tidemark with another key.
+another_backup()
+{
+	mv "$D/state" "$D/state.mine" && mv "$D/run" "$D/run.mine" &&
+	    mkdir "$D/state" "$D/run" && daemon_start || return 1
+	mail 1 external other@x.example
+	daemon_stop
+	tidemark backup "$D/other" && rm -rf "$D/state" "$D/run" &&
+	    mv "$D/state.mine" "$D/state" && mv "$D/run.mine" "$D/run"
+}
+
 daemon_stop
-check "another backup to come from" tidemark backup "$D/other"
+check "another backup to come from" another_backup
 check "starts" daemon_start
 mail 1 external late@x.example >/dev/null
 daemon_stop

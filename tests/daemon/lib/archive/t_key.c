@@ -129,6 +129,37 @@ missing_or_another(void)
 	CHECK_MSG(strstr(err.text, "another key") != NULL, "%s", err.text);
 }
 
+/* A restore killed between the two renames: the old key, the new archive. */
+static void
+key_of_a_restore(void)
+{
+	static const struct tide_hash_key other = { { 1, 2, 3 } };
+	struct tide_hash_key key;
+	struct tide_archive a;
+	struct tide_err err;
+	char from[600];
+
+	fixture_config(&c);
+	CHECK_INT(open_as(&a, TIDE_ARCHIVE_OWN), 0);
+	key = a.key;
+	tide_archive_close(&a);
+	(void)snprintf(from, sizeof from, "%s", path_of("hash.key"));
+	CHECK(rename(from, path_of("hash.key.restoring")) == 0);
+	CHECK_INT(tide_keyring_make(c.state_dir, "hash", other.secret,
+		      sizeof other.secret, &err),
+	    0);
+	CHECK_INT(open_as(&a, TIDE_ARCHIVE_READ), 0);
+	CHECK(a.has_key && memcmp(&a.key, &key, sizeof key) == 0);
+	tide_archive_close(&a);
+	CHECK(access(path_of("hash.key.restoring"), F_OK) == 0);
+	CHECK_INT(open_as(&a, TIDE_ARCHIVE_OWN), 0);
+	CHECK(memcmp(&a.key, &key, sizeof key) == 0);
+	tide_archive_close(&a);
+	CHECK(access(path_of("hash.key.restoring"), F_OK) < 0);
+	CHECK_INT(open_as(&a, TIDE_ARCHIVE_OWN), 0);
+	tide_archive_close(&a);
+}
+
 static void
 check_moved(const struct tide_hash_key *key)
 {
@@ -206,6 +237,7 @@ moved_past_another(void)
 
 CHECK_CASES({ "a new archive has the key's id alone", made_apart },
     { "a key that is missing, or another", missing_or_another },
+    { "a key that a killed restore has not named yet", key_of_a_restore },
     { "out of an archive of 0.2, down to its pages", moved },
     { "after a kill at each step", moved_after_a_kill },
     { "another key beside it is set aside", moved_past_another })
