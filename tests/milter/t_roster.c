@@ -81,10 +81,22 @@ publish_again(void)
 	CHECK(!tide_map_is_current(at.map, at.config.runtime_dir));
 }
 
+/* What the case before has left. */
+static void
+put_away(void)
+{
+	roster_use_map(NULL);
+	if (at.map != NULL)
+		tide_map_detach(at.map);
+	if (at.archive.store != NULL)
+		tide_archive_close(&at.archive);
+	memset(&at, 0, sizeof at);
+}
+
 static void
 begin(uint32_t entries)
 {
-	memset(&at, 0, sizeof at);
+	put_away();
 	fixture_config(&at.config);
 	tide_log_open("t_roster", "/dev/null", TIDE_LOG_ERROR);
 	fixture_open_archive(&at.config, &at.archive);

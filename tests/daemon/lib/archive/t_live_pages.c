@@ -65,7 +65,7 @@ static void
 check_places(const struct tide_config *c)
 {
 	char path[TIDE_PATH_MAX + 8];
-	const struct tide_map_table *t;
+	struct tide_map_table *t;
 	struct tide_map_head head;
 	unsigned i, k;
 	size_t size;
@@ -85,6 +85,7 @@ check_places(const struct tide_config *c)
 				t->region[k].offset < r->offset,
 			    "%s reaches into %s", r->name, t->region[k].name);
 	}
+	free(t);
 }
 
 static void
