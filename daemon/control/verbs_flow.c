@@ -30,9 +30,12 @@ keys_of(const struct collector *c, struct tide_key_rules *rules)
 	return (struct tide_keys){ .rules = rules, .secret = c->map->key };
 }
 
+typedef int key_reader(const struct tide_keys *, const char *,
+    struct tide_key *, struct tide_err *);
+
 static int
 read_key(const struct collector *c, const struct tide_line *line,
-    struct tide_key *key, struct tide_err *err)
+    key_reader *read, struct tide_key *key, struct tide_err *err)
 {
 	const char *text = tide_line_get(line, "key");
 	struct tide_key_rules rules;
@@ -40,7 +43,7 @@ read_key(const struct collector *c, const struct tide_line *line,
 
 	if (text == NULL)
 		return tide_err_set(err, "there is no key=");
-	return tide_key_given(&keys, text, key, err);
+	return read(&keys, text, key, err);
 }
 
 /* The profile so named, -1 with a sentence; `fallback' without a name. */
@@ -99,7 +102,7 @@ do_ban(struct collector *c, int fd, const struct tide_line *line)
 	struct tide_key key;
 
 	verb_text(reason, sizeof reason, tide_line_get(line, "reason"));
-	if (read_key(c, line, &key, &err) < 0 ||
+	if (read_key(c, line, tide_key_wanted, &key, &err) < 0 ||
 	    check_ban(&key, for_ms, &err) < 0 ||
 	    ban_by_hand(c, &key, for_ms, reason, &ban, &err) < 0) {
 		say_err(fd, err.text);
@@ -124,7 +127,7 @@ do_unban(struct collector *c, int fd, const struct tide_line *line)
 	struct tide_err err;
 	struct tide_key key;
 	struct tide_ban was = { 0 };
-	int rc = read_key(c, line, &key, &err);
+	int rc = read_key(c, line, tide_key_given, &key, &err);
 
 	if (rc == 0) {
 		rc = unban(c, &key, &was, &err);
@@ -193,7 +196,7 @@ plan_reset(struct collector *c, const struct tide_line *line,
 	struct tide_ip ip;
 	unsigned i;
 
-	if (read_key(c, line, &chore->key[0], err) < 0 ||
+	if (read_key(c, line, tide_key_given, &chore->key[0], err) < 0 ||
 	    read_classes(c, line, &chore->classes[0], tier, err) < 0)
 		return -1;
 	chore->keys = 1;

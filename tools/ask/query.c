@@ -155,8 +155,12 @@ read_options(struct tool *t, struct inquiry *i)
 		&i->guesses };
 	int c;
 
-	while ((c = tool_getopt(t, "", longs)) != -1)
+	while ((c = tool_getopt(t, "", longs)) != -1) {
+		if (*field[c - FROM] != NULL)
+			tool_misused(
+			    t, "--%s is given twice", longs[c - FROM].name);
 		*field[c - FROM] = optarg;
+	}
 	(void)tool_arguments(t, 0);
 	complete(t, i);
 }

@@ -21,6 +21,7 @@
 #include "tidemark/base/hash.h"
 #include "tidemark/base/units.h"
 #include "tidemark/flow/bans.h"
+#include "tidemark/keys/address.h"
 #include "tidemark/keys/keys.h"
 #include "tidemark/map/map.h"
 #include "tidemark/reputation/addresses.h"
@@ -441,26 +442,53 @@ why_tell(const struct view *view, const char *text, bool as_json, FILE *out)
 								   : TOOL_NO;
 }
 
+/*
+ * What was typed, as it is asked for.  "Nothing is known" would be true of what
+ * is no key at all, and mislead.
+ */
+static int
+read_typed(const char *text, char out[TIDE_ADDRESS_MAX], struct tide_err *err)
+{
+	static const struct tide_hash_key any;
+	struct tide_key_rules rules;
+	struct tide_keys keys = { .rules = &rules, .secret = &any };
+	struct tide_key key;
+	bool domain;
+
+	(void)snprintf(out, TIDE_ADDRESS_MAX, "%s", text);
+	if (text[0] != '\0' && strpbrk(text, " ./:|@") == NULL)
+		return 0; /* the id of a message or session */
+	tide_key_rules_defaults(&rules);
+	if (tide_key_wanted(&keys, text, &key, err) < 0)
+		return -1;
+	if (strchr(text, '@') == NULL || strchr(text, '|') != NULL ||
+	    strncmp(text, "auth:", 5) == 0 ||
+	    tide_key_is_cut(text, strlen(text)))
+		return 0;
+	return tide_address_typed(text, out, &domain, err);
+}
+
 int
 run_why(struct tool *t)
 {
 	static const struct option none[] = { { NULL, 0, NULL, 0 } };
 	struct tide_config config;
 	struct tide_err err;
+	char typed[TIDE_ADDRESS_MAX];
 	struct view view;
-	char **words;
 	int code;
 
 	while (tool_getopt(t, "", none) != -1)
 		;
-	words = tool_arguments(t, 1);
+	if (read_typed(tool_arguments(t, 1)[0], typed, &err) < 0)
+		tool_misused(t, "%s", err.text);
 	if (tool_places(t, &config) < 0)
 		return TOOL_ERROR;
 	if (view_open(&view, &config, &err) < 0) {
 		complain("%s", err.text);
 		return TOOL_ERROR;
 	}
-	code = why_tell(&view, words[0], t->json, stdout);
+	code = why_tell(&view, typed, t->json, stdout);
 	view_close(&view);
 	return code;
 }

@@ -46,6 +46,24 @@ unwrap(struct typed *t)
 	trim(t);
 }
 
+/*
+ * What comes along unseen when an address is copied off a page, and the wide @:
+ * no mail server takes any of it for what it looks like.
+ */
+static bool
+has_unseen(const char *s, size_t n)
+{
+	static const char *const unseen[] = { "\xc2\xa0", "\xc2\xad",
+		"\xe2\x80\x8b", "\xe2\x80\xae", "\xe2\x81\xa0", "\xef\xbb\xbf",
+		"\xef\xbc\xa0" };
+	size_t i;
+
+	for (i = 0; i < sizeof unseen / sizeof *unseen; i++)
+		if (memmem(s, n, unseen[i], strlen(unseen[i])) != NULL)
+			return true;
+	return false;
+}
+
 /* ---- domains ----------------------------------------------------------- */
 
 static bool
@@ -160,6 +178,11 @@ check_typed(const struct typed *t, bool *domain, struct tide_err *err)
 
 	if (t->n + 3 >= TIDE_ADDRESS_MAX)
 		return tide_err_set(err, "no address is that long");
+	if (!t->literal && has_unseen(t->text, t->n))
+		return tide_err_set(err,
+		    "'%.*s' has a character in it that is not seen, or that "
+		    "only looks like an @: type it anew",
+		    (int)(t->n < 100 ? t->n : 100), t->text);
 	if (at != NULL)
 		return check_parts(t, at, err);
 	if (t->literal)

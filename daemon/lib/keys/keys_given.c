@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tidemark/base/err.h"
+#include "tidemark/keys/address.h"
 #include "tidemark/keys/keys.h"
 
 bool
@@ -30,6 +31,15 @@ is_copied(const char *text)
 	    strcmp(text, "<>") == 0 || strcmp(text, "local") == 0;
 }
 
+static int
+is_nobodys(const char *text, struct tide_err *err)
+{
+	return tide_err_set(err,
+	    "«%.100s» is no address, no @domain, no client and no "
+	    "network, nor a key as in the log",
+	    text);
+}
+
 int
 tide_key_given(const struct tide_keys *keys, const char *text,
     struct tide_key *key, struct tide_err *err)
@@ -49,10 +59,78 @@ tide_key_given(const struct tide_keys *keys, const char *text,
 		*err = why;
 		return -1;
 	} else {
-		return tide_err_set(err,
-		    "«%.100s» is no address, no @domain, no client and no "
-		    "network, nor a key as in the log",
-		    text);
+		return is_nobodys(text, err);
 	}
 	return 0;
+}
+
+/* ---- keys that somebody may have --------------------------------------- */
+
+/* Behind the bar stands a network as wide as those that senders have. */
+static int
+check_network(const struct tide_keys *keys, const char *bar, const char *text,
+    struct tide_err *err)
+{
+	const struct tide_key_rules *r = keys->rules;
+	struct tide_net net;
+	unsigned wide;
+	bool v4;
+
+	if (strcmp(bar + 1, "local") == 0)
+		return 0;
+	if (tide_net_parse(bar + 1, &net, err) < 0)
+		return -1;
+	v4 = tide_ip_is_v4(&net.ip);
+	wide = v4 ? r->sender_ipv4 + 96 : r->sender_ipv6;
+	if (net.bits != wide)
+		return tide_err_set(err,
+		    "«%.100s» would meet nobody: behind | stands a /%u", text,
+		    (unsigned)(v4 ? r->sender_ipv4 : r->sender_ipv6));
+	return 0;
+}
+
+/* An address: the one in "News <ann@example.org>", too. */
+static int
+check_address(
+    const char *text, char out[TIDE_ADDRESS_MAX], struct tide_err *err)
+{
+	struct tide_err why;
+	bool domain;
+
+	if (tide_address_typed(text, out, &domain, &why) == 0 && !domain)
+		return 0;
+	if (strchr(text, '*') != NULL)
+		return tide_err_set(err,
+		    "«%.100s»: a * stands for nothing here; %.100s is all of "
+		    "the domain",
+		    text, strchr(text, '@'));
+	return is_nobodys(text, err);
+}
+
+int
+tide_key_wanted(const struct tide_keys *keys, const char *text,
+    struct tide_key *key, struct tide_err *err)
+{
+	const char *bar = strrchr(text, '|');
+	char address[TIDE_ADDRESS_MAX];
+
+	if (tide_key_is_cut(text, strlen(text)) || strcmp(text, "<>") == 0)
+		return tide_key_given(keys, text, key, err);
+	if (strncmp(text, "auth:", 5) == 0) {
+		if (text[5] == '\0')
+			return tide_err_set(err, "auth: whom?");
+	} else if (bar != NULL) {
+		if (bar == text || text[0] == '@')
+			return tide_err_set(err,
+			    "«%.100s» would meet nobody: a whole address "
+			    "stands in front of |",
+			    text);
+		if (check_network(keys, bar, text, err) < 0)
+			return -1;
+	} else if (strchr(text, '@') != NULL) {
+		if (check_address(text, address, err) < 0)
+			return -1;
+		return tide_key_given(keys, address, key, err);
+	}
+	return tide_key_given(keys, text, key, err);
 }

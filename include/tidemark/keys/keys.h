@@ -224,4 +224,11 @@ tide_key_text(const struct tide_keys *, const char *text, struct tide_key *);
 int tide_key_given(const struct tide_keys *, const char *text,
     struct tide_key *, struct tide_err *);
 
+/*
+ * The same, for a ban that is to be made: -1 also for what no mail can have as
+ * its key, where a postmaster would take the ban for one that works.
+ */
+int tide_key_wanted(const struct tide_keys *, const char *text,
+    struct tide_key *, struct tide_err *);
+
 #endif

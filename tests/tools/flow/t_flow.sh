@@ -301,6 +301,20 @@ check "bits beyond the prefix are refused" \
 check "and so is everybody" exits 1 tidemark ban 0.0.0.0/0
 check "and the null sender" exits 1 tidemark ban '<>'
 check "a bare name is explained" says '@domain' tidemark ban example.org
+for void in '*@b.example' 'a@b.example,c@d.example' 'a@b.example|foo' \
+    'a@b.example|192.0.2.7' '@b.example|192.0.2.0/24' auth: @.; do
+	check "a ban on $void would meet nobody" exits 1 tidemark ban "$void"
+	check "and nobody asks for it" exits 2 tidemark why "$void"
+done
+check "a display name is none" says '^ban2@hand.example is banned' \
+    tidemark ban 'News <ban2@hand.example>'
+check "nor for why" says '^ban2@hand.example is banned' \
+    tidemark why 'News <ban2@hand.example>'
+check "lifted again" tidemark unban ban2@hand.example
+check "nothing is known of what is no key: no answer" \
+    exits 2 tidemark why 'not an address'
+check "one sender at a time is asked for" \
+    exits 2 tidemark query --from a@b.example --from c@d.example
 check "a ban for 0" exits 2 tidemark ban a@b.example --for 0
 
 # ---- a ban outlives all --------------------------------------------------------

@@ -72,6 +72,13 @@ static const struct typed_case {
 	{ "<not an address>", NULL, false },
 	{ "News <>", NULL, false },
 	{ "<a@b> News", NULL, false },
+	{ "\xe2\x80\x8b"
+	  "a@b.example",
+	    NULL, false },
+	{ "a@b.example\xc2\xa0", NULL, false },
+	{ "a\xef\xbc\xa0"
+	  "b.example",
+	    NULL, false },
 };
 
 static void

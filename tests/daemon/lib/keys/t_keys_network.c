@@ -384,6 +384,59 @@ domain_keys(void)
 	CHECK_STR(key.text, "@");
 }
 
+/* A ban that no mail could meet is not made. */
+static void
+wanted(void)
+{
+	static const struct {
+		const char *typed, *want; /* NULL: refused */
+	} cases[] = {
+		{ "a@b.example", "a@b.example" },
+		{ "News <A@B.example.>", "a@b.example" },
+		{ "from=<a@b.example>", "a@b.example" },
+		{ "j\xc3\xb6rg@b\xc3\xbc"
+		  "cher.example",
+		    "j\xc3\xb6rg@xn--bcher-kva.example" },
+		{ "\"a b\"@c.example", "\"a b\"@c.example" },
+		{ "@b.example", "@b.example" },
+		{ "192.0.2.7", "192.0.2.7" },
+		{ "192.0.2.0/24", "192.0.2.0/24" },
+		{ "auth:ann", "auth:ann" },
+		{ "a@b.example|192.0.2.0/24", "a@b.example|192.0.2.0/24" },
+		{ "#-#@b.example|2001:db8::/48",
+		    "#-#@b.example|2001:db8::/48" },
+		{ "a@b.example|local", "a@b.example|local" },
+		{ "auth:", NULL },
+		{ "*@b.example", NULL },
+		{ "@.", NULL },
+		{ "@", NULL },
+		{ "b.example", NULL },
+		{ "a@b.example,c@d.example", NULL },
+		{ "mailto:a@b.example", NULL },
+		{ "a@b.example|", NULL },
+		{ "a@b.example|foo", NULL },
+		{ "a@b.example|192.0.2.0/33", NULL },
+		{ "a@b.example|192.0.2.7", NULL },
+		{ "a@b.example|2001:db8::/32", NULL },
+		{ "|192.0.2.0/24", NULL },
+		{ "@b.example|192.0.2.0/24", NULL },
+		{ "", NULL },
+	};
+	struct tide_key key;
+	struct tide_err err;
+	size_t i;
+
+	tide_key_rules_defaults(&rules);
+	for (i = 0; i < LENGTH(cases); i++) {
+		int rc = tide_key_wanted(&keys, cases[i].typed, &key, &err);
+
+		CHECK_MSG(rc == (cases[i].want != NULL ? 0 : -1), "%d: %s", rc,
+		    cases[i].typed);
+		if (rc == 0)
+			CHECK_STR(key.text, cases[i].want);
+	}
+}
+
 CHECK_CASES({ "clients by prefix", clients },
     { "addresses from sockets", sockets },
     { "senders by address and network", senders },
@@ -392,4 +445,5 @@ CHECK_CASES({ "clients by prefix", clients },
     { "orders that are refused", bad_orders },
     { "what is in a network", networks },
     { "networks that are refused", bad_networks },
-    { "what is in a domain", domains }, { "keys of domains", domain_keys })
+    { "what is in a domain", domains }, { "keys of domains", domain_keys },
+    { "a ban that would meet nobody", wanted })
