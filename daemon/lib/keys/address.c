@@ -6,6 +6,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
+#include "keys_priv.h"
 #include "tidemark/base/hash.h"
 #include "tidemark/keys/address.h"
 #include "tidemark/keys/keys.h"
@@ -44,6 +45,49 @@ is_ascii(const char *text)
 		if ((unsigned char)*text >= 0x80)
 			return false;
 	return true;
+}
+
+/* "@relay:a@b" is delivered as a@b. */
+static size_t
+settle_route(char text[TIDE_ADDRESS_MAX], size_t n)
+{
+	size_t whole = n;
+	const char *rest = tide_key_address_trim(text, &n);
+
+	if (n == 0)
+		return whole;
+	memmove(text, rest, n);
+	text[n] = '\0';
+	return n;
+}
+
+/*
+ * So are "a"@b and \a@b.  Quotes that do not close, or that are needed, stay:
+ * the hash of such a text is its own.
+ */
+static size_t
+settle_quotes(char text[TIDE_ADDRESS_MAX], size_t n)
+{
+	const char *at = memrchr(text, '@', n), *p = text;
+	struct keytext plain = { .length = 0 };
+	bool inside = false;
+
+	if (at == NULL || strpbrk(text, "\"\\") == NULL)
+		return n;
+	for (; p < at; p++) {
+		if (*p == '"') {
+			inside = !inside;
+			continue;
+		}
+		if (*p == '\\' && p + 1 < at)
+			p++;
+		tide_keytext_add(&plain, p, 1);
+	}
+	if (inside || !tide_keytext_is_atom(&plain))
+		return n;
+	memmove(text + plain.length, at, n - (size_t)(at - text) + 1);
+	memcpy(text, plain.bytes, plain.length);
+	return plain.length + strlen(text + plain.length);
 }
 
 /* One spelling for its domain: a name of it, however it is written. */
@@ -100,7 +144,10 @@ settle_local(char text[TIDE_ADDRESS_MAX], size_t n)
 static size_t
 settle(char text[TIDE_ADDRESS_MAX], size_t n)
 {
-	return n == 0 ? 0 : settle_local(text, settle_domain(text, n));
+	if (n == 0 || strcmp(text, "<>") == 0)
+		return n;
+	n = settle_quotes(text, settle_route(text, n));
+	return settle_local(text, settle_domain(text, n));
 }
 
 size_t
@@ -108,9 +155,11 @@ tide_address_hashes(const struct tide_hash_key *key, const char *address,
     struct tide_hash out[2])
 {
 	char text[TIDE_ADDRESS_MAX];
-	size_t n = settle(text, normalise(address, text));
+	size_t n = normalise(address, text);
 	const char *at;
 
+	if (n > 0)
+		n = settle(text, n);
 	if (n == 0)
 		return 0;
 	out[0] = tide_hash(key, text, n);

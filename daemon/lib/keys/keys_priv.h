@@ -1,5 +1,6 @@
 /*
- * keys_priv - an address on its way to a key; private to keys*.c.
+ * keys_priv - an address on its way to a key; private to keys*.c and
+ * address.c.
  */
 #ifndef KEYS_PRIV_H
 #define KEYS_PRIV_H

@@ -16,7 +16,8 @@
 /*
  * The hashes under which an address is remembered and asked for: the address
  * itself and "@domain".  Lower case in every alphabet, accents composed,
- * brackets off, the domain in A-labels and without a dot at its end; "<>" is the null sender.
+ * brackets, routes and quotes that need not be there off, the domain in A-labels
+ * and without a dot at its end; "<>" is the null sender.
  * How many were written (1 or 2); 0 if it is empty or too long.
  */
 size_t tide_address_hashes(
@@ -25,7 +26,8 @@ size_t tide_address_hashes(
 /*
  * The hash for a question: of an address, or of "@domain" for all of it.  A
  * second one, if any, is what windows up to version 0.2 have for it, which
- * kept domains, and letters beyond ASCII, as they were spelled.  How many; 0 as above.
+ * kept quotes, domains, and letters beyond ASCII, as they were spelled.  How
+ * many; 0 as above.
  */
 size_t tide_address_question(
     const struct tide_hash_key *, const char *address, struct tide_hash out[2]);
