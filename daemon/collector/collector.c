@@ -53,6 +53,19 @@ lock_state(const struct collector *c, struct tide_err *err)
 	return tide_files_lock(path, PREDECESSOR_MS, NULL, err);
 }
 
+/* A full disk must not keep us from starting. */
+static void
+name_profiles(struct collector *c)
+{
+	struct tide_err err;
+
+	if (tide_archive_name_profiles(&c->archive, &c->config, &err) < 0)
+		tide_log(TIDE_LOG_WARNING,
+		    "%s; answers show new profiles as \"?\" until the next "
+		    "start",
+		    err.text);
+}
+
 static int
 open_archive(struct collector *c, struct tide_err *err)
 {
@@ -61,7 +74,8 @@ open_archive(struct collector *c, struct tide_err *err)
 	if (tide_archive_open(&c->archive, c->config.state_dir,
 		TIDE_ARCHIVE_OWN, c->config.archive_map, err) < 0)
 		return -1;
-	return tide_archive_name_profiles(&c->archive, &c->config, err);
+	name_profiles(c);
+	return 0;
 }
 
 static int

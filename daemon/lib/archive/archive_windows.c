@@ -370,21 +370,29 @@ profile_key(uint32_t tag)
 	return k;
 }
 
+/* How many were not there yet; or -1. */
 static int
 name_profiles(
     struct tide_txn *txn, const struct tide_config *c, struct tide_err *err)
 {
 	struct profile_key key;
-	uint32_t i;
+	char is[TIDE_NAME_MAX];
+	uint32_t i, tag;
+	int written = 0;
 
 	for (i = 0; i < c->profiles && i < TIDE_PROFILES_MAX; i++) {
-		key = profile_key(tide_hbf_profile(c->profile[i].name));
+		tag = tide_hbf_profile(c->profile[i].name);
+		key = profile_key(tag);
+		tide_archive_profile(txn, tag, is);
+		if (strcmp(is, c->profile[i].name) == 0)
+			continue;
 		if (tide_txn_put(txn, TIDE_TABLE_META,
 			tide_bytes(&key, sizeof key),
 			tide_bytes(c->profile[i].name, TIDE_NAME_MAX), err) < 0)
 			return -1;
+		written++;
 	}
-	return 0;
+	return written;
 }
 
 int
@@ -392,14 +400,13 @@ tide_archive_name_profiles(
     struct tide_archive *a, const struct tide_config *c, struct tide_err *err)
 {
 	struct tide_txn *txn = tide_txn_begin(a->store, true, err);
+	int written = txn != NULL ? name_profiles(txn, c, err) : -1;
 
-	if (txn == NULL)
-		return -1;
-	if (name_profiles(txn, c, err) < 0) {
+	if (written > 0)
+		return tide_txn_commit(txn, err);
+	if (txn != NULL)
 		tide_txn_abort(txn);
-		return -1;
-	}
-	return tide_txn_commit(txn, err);
+	return written;
 }
 
 void

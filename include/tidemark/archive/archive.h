@@ -183,8 +183,9 @@ void tide_window_describe(struct tide_window_record *,
     const struct tide_window *, const struct tide_map_head *);
 
 /*
- * The names behind a record's profiles: stored under their tags, and found
- * again ("?" if that is not known).
+ * The names behind a record's profiles: stored under their tags, where they are
+ * not yet (a full disk lets nothing be written), and found again ("?" if that
+ * is not known).
  */
 int tide_archive_name_profiles(
     struct tide_archive *, const struct tide_config *, struct tide_err *);

@@ -714,7 +714,30 @@ bent_keys(void)
 	free(bytes);
 }
 
+/* A start on a full disk: what is there already is not written again. */
+static void
+names_once(void)
+{
+	struct tide_config c;
+	struct tide_archive a;
+	struct tide_err err;
+	size_t before, after;
+	void *was, *is;
+
+	fixture_config(&c);
+	CHECK_INT(open_it(&c, &a, TIDE_ARCHIVE_OWN, &err), 0);
+	CHECK_INT(tide_archive_name_profiles(&a, &c, &err), 0);
+	was = fixture_slurp(a.path, &before);
+	CHECK_INT(tide_archive_name_profiles(&a, &c, &err), 0);
+	is = fixture_slurp(a.path, &after);
+	CHECK(before == after && memcmp(was, is, before) == 0);
+	free(was);
+	free(is);
+	tide_archive_close(&a);
+}
+
 CHECK_CASES({ "made, read again", create_and_reopen },
+    { "names of profiles are written once", names_once },
     { "a creation cut short is made good", creation_cut_short },
     { "windows go in and are found", put_and_look_up },
     { "filters of more than one chunk", more_than_one_chunk },
