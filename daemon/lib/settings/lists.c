@@ -19,6 +19,11 @@ read_account(const char *name, struct tide_list_word *w, struct tide_err *err)
 {
 	if (*name == '\0')
 		return tide_err_set(err, "«" ACCOUNT "» has no name");
+	if (strchr(name, '|') != NULL)
+		return tide_err_set(err,
+		    "«" ACCOUNT "%s»: an account is the same from everywhere; "
+		    "leave out what follows the |",
+		    name);
 	w->kind = TIDE_WORD_ACCOUNT;
 	(void)snprintf(w->who, sizeof w->who, "%s", name);
 	return 0;
@@ -66,7 +71,12 @@ tide_list_word(const char *text, struct tide_list_word *w, struct tide_err *err)
 	if (bar == NULL)
 		return 0;
 	w->kind = TIDE_WORD_WITHIN;
-	return tide_net_parse(bar + 1, &w->net, err);
+	if (tide_net_parse(bar + 1, &w->net, err) < 0)
+		return -1;
+	if (w->net.bits == (tide_ip_is_v4(&w->net.ip) ? 96 : 0))
+		return tide_err_set(
+		    err, "«%s» can be forged: that network is everybody", text);
+	return 0;
 }
 
 /* ---- whom it means ----------------------------------------------------- */

@@ -465,7 +465,8 @@ passable(void)
 	put("t.conf",
 	    "[profile a]\n"
 	    "allow = 192.0.2.0/33 nonsense auth:lists a@b.example,"
-	    " n@b.example|192.0.2.0/24 @c.example 192.0.2.7\n"
+	    " n@b.example|192.0.2.0/24 @c.example 192.0.2.7"
+	    " n@b.example|0.0.0.0/0 auth:x|192.0.2.0/24\n"
 	    "allow_forgeable = 192.0.2.7 @c.example auth:x\n"
 	    "protected_to = boss@b.example @b.example\n"
 	    "protected_from = @b.example 192.0.2.7\n");
@@ -481,6 +482,10 @@ passable(void)
 	    "t.conf:2: allow: «@c.example» can be forged; write it with its "
 	    "network, such as a@example.org|192.0.2.0/24, or name the account, "
 	    "auth:NAME, or see allow_forgeable\n"
+	    "t.conf:2: allow: «n@b.example|0.0.0.0/0» can be forged: that "
+	    "network is everybody\n"
+	    "t.conf:2: allow: «auth:x|192.0.2.0/24»: an account is the same "
+	    "from everywhere; leave out what follows the |\n"
 	    "t.conf:3: allow_forgeable: «192.0.2.7» is neither an address nor "
 	    "a @domain; it belongs into allow\n"
 	    "t.conf:3: allow_forgeable: «auth:x» is neither an address nor a "
