@@ -463,9 +463,12 @@ read_typed(const char *text, char out[TIDE_ADDRESS_MAX], struct tide_err *err)
 		return -1;
 	if (strchr(text, '@') == NULL || strchr(text, '|') != NULL ||
 	    strncmp(text, "auth:", 5) == 0 ||
-	    tide_key_is_cut(text, strlen(text)))
+	    tide_key_is_cut(text, strlen(text)) ||
+	    tide_address_typed(text, out, &domain, err) == 0)
 		return 0;
-	return tide_address_typed(text, out, &domain, err);
+	/* a key that many share, as it is shown */
+	(void)snprintf(out, TIDE_ADDRESS_MAX, "%s", text);
+	return tide_key_is_shared(text, strlen(text)) ? 0 : -1;
 }
 
 int

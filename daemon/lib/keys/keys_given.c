@@ -107,6 +107,14 @@ check_address(
 	return is_nobodys(text, err);
 }
 
+/* As a list of buckets shows it: big-bounce-*@lists.example. */
+static bool
+is_shown_shared(const char *text)
+{
+	return strncmp(text, "*@", 2) != 0 && strpbrk(text, " <>\"") == NULL &&
+	    tide_key_is_shared(text, strlen(text));
+}
+
 int
 tide_key_wanted(const struct tide_keys *keys, const char *text,
     struct tide_key *key, struct tide_err *err)
@@ -114,7 +122,8 @@ tide_key_wanted(const struct tide_keys *keys, const char *text,
 	const char *bar = strrchr(text, '|');
 	char address[TIDE_ADDRESS_MAX];
 
-	if (tide_key_is_cut(text, strlen(text)) || strcmp(text, "<>") == 0)
+	if (tide_key_is_cut(text, strlen(text)) || strcmp(text, "<>") == 0 ||
+	    (bar == NULL && is_shown_shared(text)))
 		return tide_key_given(keys, text, key, err);
 	if (strncmp(text, "auth:", 5) == 0) {
 		if (text[5] == '\0')
