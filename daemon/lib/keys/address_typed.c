@@ -53,8 +53,9 @@ unwrap(struct typed *t)
 static bool
 has_unseen(const char *s, size_t n)
 {
+	static const char override[] = { '\xe2', '\x80', '\xae', '\0' };
 	static const char *const unseen[] = { "\xc2\xa0", "\xc2\xad",
-		"\xe2\x80\x8b", "\xe2\x80\xae", "\xe2\x81\xa0", "\xef\xbb\xbf",
+		"\xe2\x80\x8b", override, "\xe2\x81\xa0", "\xef\xbb\xbf",
 		"\xef\xbc\xa0" };
 	size_t i;
 
